@@ -1,0 +1,52 @@
+"""What a dialect is: a framework's way of writing a plan."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fsdplint.dialects.reading import read_options
+from fsdplint.dialects.table import Table
+from fsdplint.plan import Plan
+
+if TYPE_CHECKING:
+    from fsdplint.document import Document
+    from fsdplint.target import Versions
+
+
+class Dialect:
+    """A framework's config files. Subclasses state the attributes, tell their files by content, and settle what keys mean together.
+
+    ``name`` is the contract's name, ``package`` the PyPI name whose releases decide, ``title`` the name in sentences, ``formats`` the document formats it is written in,
+    ``loader`` how the framework reads YAML (see ``fsdplint.document.parse``), ``is_whole_story``: no other file or flag can switch FSDP on.
+    """
+
+    name: str
+    package: str
+    title: str
+    formats: tuple[str, ...] = ("yaml",)
+    loader: str = "pyyaml"
+    is_whole_story: bool = False
+
+    @cached_property
+    def table(self) -> Table:
+        """The option table beside the dialect's module."""
+        return Table.load(self.name)
+
+    def recognise(self, document: Document) -> int:
+        """How surely a document is of this dialect: 0 not at all, 100 beyond doubt. Only keys count, never file names."""
+        raise NotImplementedError
+
+    def read(self, document: Document, versions: Versions) -> Plan:
+        """The plan that a document states under the versions at hand, defaults filled in."""
+        plan = Plan()
+        read_options(plan, self.table, document, versions)
+        self.settle(plan, document, versions)
+        return plan
+
+    def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
+        """Decide what keys mean together: what turns an engine on, which FSDP version is in force, which sharding really runs."""
+
+    def companions(self, document: Document) -> list[tuple[str, str]]:
+        """Files that a document names and that belong to the same launch, as (dotted key, path as written)."""
+        return []

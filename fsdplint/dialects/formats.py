@@ -1,0 +1,49 @@
+"""The named value formats of option tables: what upstream's own conversions accept beyond JSON Schema's types.
+
+A format takes a plain value and tells whether upstream can read it. Each is used by name in ``<dialect>.schema.json`` (``"format": "bool-word"``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TRUE_WORDS = frozenset({"y", "yes", "t", "true", "on", "1"})
+FALSE_WORDS = frozenset({"n", "no", "f", "false", "off", "0"})
+_INT_TEXT = re.compile(r"\s*[+-]?\d+(_\d+)*\s*")
+
+
+def word_bool(value: object) -> bool | None:
+    """The boolean that accelerate's ``str_to_bool`` (accelerate 1.15 utils/environment.py) and distutils' ``strtobool`` read; None where they raise."""
+    word = str(value).lower()
+    return True if word in TRUE_WORDS else False if word in FALSE_WORDS else None
+
+
+def is_int_text(value: object) -> bool:
+    """Whether ``int(str(value))`` succeeds, as environment variables are read: 8 and ``"8"`` do, 1e8, 1.0 and true do not."""
+    return not isinstance(value, bool) and _INT_TEXT.fullmatch(str(value)) is not None
+
+
+def is_number_text(value: object) -> bool:
+    """Whether ``float(value)`` succeeds."""
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def is_class_names(value: object) -> bool:
+    """Whether a value names layer classes as accelerate splits them: one string, commas without blanks."""
+    return isinstance(value, str) and all(name == name.strip() and name for name in value.split(","))
+
+
+FORMATS: dict[str, Callable[[object], bool]] = {
+    "bool-word": lambda value: word_bool(value) is not None,
+    "int-text": is_int_text,
+    "number-text": is_number_text,
+    "class-names": is_class_names,
+}

@@ -1,0 +1,287 @@
+"""Option tables: the one list of a framework's keys, as annotated JSON Schema.
+
+Beside JSON Schema's own words (``type``, ``enum``, ``const``, ``minimum``, ``pattern``, ``format`` with the names of formats.py, ``items``, ``properties``) a property may say:
+
+``x-decision``    the Plan decision that the key carries
+``x-known``       requirement in which the key exists (``accelerate>=1.6.0``); absent: always
+``x-renamed``     {"to": name, "when": requirement}: the successor of the same meaning
+``x-deprecated``  claims: works, announced to go
+``x-applies``     1 or 2: the FSDP version that reads the key; with ``x-idle``: values that ask for nothing under the other version,
+                  and ``x-otherwise``: claims about the key under the other version
+``x-only-if``     conditions under which the value is read at all (else its value is not judged)
+``x-values``      [{"when": requirement, ...schema...}]: the values of older releases; the first that holds replaces the property's own ones
+``x-refusal``     claims: what happens to a wrong value (default: refused)
+``x-surprises``   claims about a YAML value that reads as something else than it looks like (``no``)
+``x-default``     [{"when": requirement, "default": value}]: versioned defaults; the first that holds, else ``default``
+``x-elsewhere``   on an absent-minded key: claims that point to where it belongs (``"x-known": "never"``)
+``x-case``        "any": enum values are compared without case
+
+An object may say ``x-prefix`` (its keys may be written with or without it), ``x-unknown`` (claims about unknown keys; absent: any key is fine), and ``x-aliases`` {spelling: name}.
+The root says ``x-package`` (whose releases it follows), and
+``x-consequences``  {rule code: claims}: what this framework does with a fault that a core rule finds (no claim: the rule is silent)
+``x-floors``        [{"needs": requirement, "when", "if", "at": decision, "outcome", "says", "facts"}]: package floors of FSDP itself (FSD401)
+``x-mesh``          [{"fault": word, "when", "outcome", "says", "help", "facts"}]: checks of parallel sizes (FSD107; words: product, cp-and-sp, pure-replicate, no-shard-dimension)
+``x-optimizers``    [{"names": [values], "claims": claims}]: optimizers that fail under FSDP (FSD705)
+and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "when", "outcome", "says", "help", "facts"}] (FSD202), ``x-clipping`` (claims, FSD706), ``x-final-save`` (claims, FSD803).
+
+``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-unknown``)
+
+A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "outcome": word, "says": text, "help": text, "facts": [ids]}; of several the first that
+holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value`` bounds a claim about a key to some of its values (text: case aside).
+A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fsdplint.dialects.formats import FORMATS
+from fsdplint.document import Entry, Mapping, Path, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fsdplint.document import Node
+    from fsdplint.plan import Plan
+    from fsdplint.target import Versions
+
+Schema = dict[str, Any]
+Claims = list[dict[str, Any]]
+
+NEVER = "never"
+"""The ``x-known`` of a key that no release ever knew: it is in the table because people write it."""
+
+
+class Claim(NamedTuple):
+    """What upstream does in the versions at hand: the outcome, a sentence that says so, what to write instead, and the facts it rests on."""
+
+    outcome: str
+    says: str
+    help: str | None
+    facts: tuple[str, ...]
+    versions: str | None
+
+
+class Option(NamedTuple):
+    """One key of a table: its canonical path (without list indexes), its schema, and the object that holds it."""
+
+    path: tuple[str, ...]
+    schema: Schema
+    owner: Schema
+
+    @property
+    def name(self) -> str:
+        """The key in its canonical spelling."""
+        return self.path[-1]
+
+
+class Written(NamedTuple):
+    """A key of a document beside its option; ``option`` is None where the table lacks it, ``owner`` is the object it stands in."""
+
+    path: Path
+    entry: Entry
+    option: Option | None
+    owner: Schema
+    owner_path: tuple[str, ...]
+
+
+class Table:
+    """The option table of one dialect, read from ``<name>.schema.json`` beside the dialect's module."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    @classmethod
+    def load(cls, name: str) -> Table:
+        """The table of a dialect; raises FileNotFoundError where there is none."""
+        import json
+
+        path = FilePath(__file__).with_name(f"{name.replace('-', '_')}.schema.json")
+        return cls(json.loads(path.read_text(encoding="utf-8")))
+
+    @property
+    def package(self) -> str:
+        """The PyPI name whose releases the table follows."""
+        return str(self.schema["x-package"])
+
+    @cached_property
+    def options(self) -> dict[tuple[str, ...], Option]:
+        """Every option by its canonical path."""
+        return {option.path: option for option in _options(self.schema, ())}
+
+    @cached_property
+    def decisions(self) -> dict[str, list[Option]]:
+        """The options that carry each decision, in the table's order (the first is where it is written anew)."""
+        found: dict[str, list[Option]] = {}
+        for option in self.options.values():
+            decision = option.schema.get("x-decision")
+            if decision:
+                found.setdefault(decision, []).append(option)
+        return found
+
+    def written(self, root: Node | None) -> list[Written]:
+        """Every effective key of a document that stands in an object the table describes, in written order."""
+        found: list[Written] = []
+        if isinstance(root, Mapping):
+            _walk(root, self.schema, (), (), found)
+        return found
+
+    def consequence(self, code: str, versions: Versions, plan: Plan) -> Claim | None:
+        """What the framework does with a fault that rule ``code`` found; None: nothing is known, so nothing is said."""
+        return choose(self.schema.get("x-consequences", {}).get(code, []), versions, plan)
+
+
+def _options(owner: Schema, path: tuple[str, ...]) -> Iterator[Option]:
+    for name, schema in owner.get("properties", {}).items():
+        yield Option((*path, name), schema, owner)
+        inner = schema.get("items", schema) if "properties" not in schema else schema
+        yield from _options(inner, (*path, name))
+
+
+def spelled(owner: Schema, key: str) -> str | None:
+    """The canonical name of a key as written in an object; None where the object does not have it."""
+    properties = owner.get("properties", {})
+    if key in properties:
+        return key
+    alias: str | None = owner.get("x-aliases", {}).get(key)
+    if alias is not None:
+        return alias
+    prefix = owner.get("x-prefix")
+    if prefix:
+        other = key[len(prefix) :] if key.startswith(prefix) else prefix + key
+        if other in properties:
+            return str(other)
+    return None
+
+
+def _walk(mapping: Mapping, owner: Schema, path: Path, canonical: tuple[str, ...], found: list[Written]) -> None:
+    for key, entry in mapping.items():
+        name = spelled(owner, key)
+        here = (*path, key)
+        option = Option((*canonical, name), owner["properties"][name], owner) if name is not None else None
+        found.append(Written(here, entry, option, owner, canonical))
+        if option is not None:
+            _descend(entry.value, option, here, found)
+
+
+def _descend(node: Node, option: Option, path: Path, found: list[Written]) -> None:
+    if isinstance(node, Mapping) and "properties" in option.schema:
+        _walk(node, option.schema, path, option.path, found)
+    elif isinstance(node, Sequence) and "properties" in option.schema.get("items", {}):
+        for index, item in enumerate(node.items):
+            if isinstance(item, Mapping):
+                _walk(item, option.schema["items"], (*path, index), option.path, found)
+
+
+def choose(claims: Claims, versions: Versions, plan: Plan | None = None, value: object = None) -> Claim | None:
+    """The first claim whose versions, conditions and values hold; None where none does or where it says ``ok``."""
+    for claim in claims:
+        when = claim.get("when")
+        if when and not versions.has(when):
+            continue
+        if not met(claim.get("if"), plan) or not ("value" not in claim or is_among(value, claim["value"])):
+            continue
+        if claim["outcome"] == "ok":
+            return None
+        return Claim(claim["outcome"], claim.get("says", ""), claim.get("help"), tuple(claim.get("facts", ())), when)
+    return None
+
+
+def met(conditions: dict[str, Any] | None, plan: Plan | None) -> bool:
+    """Whether a plan meets conditions such as ``{"fsdp": true, "wrap_policy": "SIZE_BASED_WRAP"}``; a list means any of its values."""
+    if not conditions:
+        return True
+    if plan is None:
+        return False
+    for decision, wanted in conditions.items():
+        name, _, part = decision.partition(".")
+        value = getattr(plan.fact(name), part or "value")
+        if not is_among(getattr(value, "value", value), wanted if isinstance(wanted, list) else [wanted]):
+            return False
+    return True
+
+
+def is_among(value: object, wanted: list[Any]) -> bool:
+    """Whether a plain value is one of some, type by type, text case aside."""
+    if isinstance(value, str):
+        return any(isinstance(w, str) and w.lower() == value.lower() for w in wanted)
+    return any(value == w and isinstance(value, bool) == isinstance(w, bool) for w in wanted)
+
+
+def resolved(schema: Schema, versions: Versions) -> Schema:
+    """The value schema that holds for the versions at hand (see ``x-values``)."""
+    for variant in schema.get("x-values", ()):
+        if versions.has(variant["when"]):
+            return dict(variant)
+    return schema
+
+
+def default(schema: Schema, versions: Versions) -> Any:
+    """The default for the versions at hand; None where the table states none."""
+    for variant in schema.get("x-default", ()):
+        if versions.has(variant["when"]):
+            return variant["default"]
+    return schema.get("default")
+
+
+def is_known(option: Option, versions: Versions) -> bool:
+    """Whether the releases at hand know a key."""
+    known = option.schema.get("x-known")
+    return known is None or (known != NEVER and any(versions.has(part) for part in known.split("|")))
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "object": dict,
+    "array": list,
+    "null": type(None),
+}
+
+
+def fits(schema: Schema, value: object) -> bool:
+    """The cheap check of a value: type, enum, const, minimum, pattern, format, items and anyOf; all else is left to jsonschema."""
+    kinds = schema.get("type")
+    if kinds is not None and not any(_is(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
+        return False
+    if "anyOf" in schema and not any(fits(part, value) for part in schema["anyOf"]):
+        return False
+    if "enum" in schema and not _among(schema, value):
+        return False
+    if "const" in schema and not _same(schema["const"], value):
+        return False
+    if "minimum" in schema and _is(value, "number") and value < schema["minimum"]:  # type: ignore[operator]
+        return False
+    if "pattern" in schema and isinstance(value, str):
+        import re
+
+        if re.search(schema["pattern"], value) is None:
+            return False
+    if (
+        "format" in schema
+        and schema["format"] in FORMATS
+        and value is not None
+        and not FORMATS[schema["format"]](value)
+    ):
+        return False
+    return not ("items" in schema and isinstance(value, list)) or all(fits(schema["items"], item) for item in value)
+
+
+def _is(value: object, kind: str) -> bool:
+    if kind in ("integer", "number") and isinstance(value, bool):
+        return False
+    return isinstance(value, _TYPES[kind])
+
+
+def _same(wanted: object, value: object) -> bool:
+    return type(wanted) is type(value) and wanted == value
+
+
+def _among(schema: Schema, value: object) -> bool:
+    if schema.get("x-case") == "any" and isinstance(value, str):
+        return any(isinstance(w, str) and w.lower() == value.lower() for w in schema["enum"])
+    return any(_same(wanted, value) for wanted in schema["enum"])

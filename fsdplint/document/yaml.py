@@ -1,0 +1,117 @@
+"""Reads YAML as PyYAML's safe_load and OmegaConf do."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Any
+
+import yaml
+
+from .nodes import Problem, Span
+from .reading import Reading
+from .yaml_faults import explain
+from .yaml_tree import TooDeep, TreeBuilder
+from .yaml_values import flavour
+
+# PyYAML 6.0: Reader.NON_PRINTABLE; the file is refused as a whole when one such character is in it.
+_CONTROL = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Where libyaml accepts a text that the pure Python parser refuses or reads in another way.
+_DOUBTFUL = re.compile("[\t?\ufeff\x85\u2028\u2029]|[|>][-+0-9]*#")
+_HARMLESS = "\t?|>"
+# The pure parser takes some 15 microseconds per character.
+_PURE_LIMIT = 300_000
+
+_C_LOADER: Any = getattr(yaml, "CSafeLoader", None)
+
+
+class _Attempt:
+    """The tree that one parser gives, and the error at which it stopped."""
+
+    def __init__(self, text: str, loader: Any, loader_name: str, max_depth: int) -> None:
+        self.tree = TreeBuilder(text, flavour(loader_name), max_depth)
+        self.error: Exception | None = None
+        try:
+            self.tree.feed(_events(loader(text)))
+        except (yaml.YAMLError, ValueError, OverflowError, TooDeep) as error:
+            self.error = error
+
+
+def _events(parser: Any) -> Any:
+    get = parser.get_event
+    while (event := get()) is not None:
+        yield event
+
+
+def read_yaml(text: str, readable: int, loader: str, max_depth: int) -> Reading:
+    """Read a text without byte order mark; only `text[:readable]` is known to be real.
+
+    `loader` is "pyyaml" (yaml.safe_load, the pure Python SafeLoader of PyYAML 6.0) or "omegaconf" (2.4, libyaml).
+    """
+    control = _CONTROL.search(text, 0, readable)
+    if control is not None:
+        readable = control.start()
+    head = text if readable == len(text) else text[:readable]
+    attempt = _best_attempt(head, loader, max_depth)
+    tree = attempt.tree
+    problems = tree.problems
+    if control is not None:
+        problems = [problem for problem in problems if problem.kind != "documents"]
+        problems.append(_control_problem(control))
+    elif attempt.error is not None and head is text:
+        problems.append(explain(attempt.error, text, tree, max_depth))
+    problems.sort(key=lambda problem: problem.span)
+    opaque = tuple(Span(start, end) for start, end, _ in tree.opaque())
+    return Reading(tuple(tree.roots), tuple(problems), tuple(tree.duplicates), opaque, tree.reached)
+
+
+def _best_attempt(text: str, loader: str, max_depth: int) -> _Attempt:
+    """libyaml's reading where it equals the pure parser's, which is the truth for safe_load; else the latter's."""
+    if _C_LOADER is None:
+        return _Attempt(text, yaml.SafeLoader, loader, max_depth)
+    fast = _Attempt(text, _C_LOADER, loader, max_depth)
+    if isinstance(fast.error, TooDeep):
+        return fast
+    if "maximum nesting depth" in str(fast.error):
+        return _Attempt(text, yaml.SafeLoader, loader, max_depth)
+    if len(text) > _PURE_LIMIT or (loader == "omegaconf" and fast.error is None):
+        return fast
+    if fast.error is None and not _differs(text, fast.tree):
+        return fast
+    pure = _Attempt(text, yaml.SafeLoader, loader, max_depth)
+    return fast if loader == "omegaconf" and pure.error is None else pure
+
+
+def _differs(text: str, tree: TreeBuilder) -> bool:
+    """Whether the pure parser may differ: a doubtful character that stands neither in quotes nor in a comment."""
+    if _DOUBTFUL.search(text) is None:
+        return False
+    opaque = tree.opaque()
+    starts = [start for start, _, _ in opaque]
+    for match in _DOUBTFUL.finditer(text):
+        place = match.start()
+        if text[place] not in _HARMLESS:
+            return True
+        index = bisect_right(starts, place) - 1
+        inside = index >= 0 and place < opaque[index][1]
+        if inside and opaque[index][2] is not None:
+            continue
+        if _in_comment(text, place, opaque[index][1] if index >= 0 else 0):
+            continue
+        if text[place] != "?" or any(start <= place < end for start, end in tree.flows):
+            return True
+    return False
+
+
+def _in_comment(text: str, place: int, since: int) -> bool:
+    """Whether a '#' stands before the place on its line, behind the last scalar."""
+    line = max(text.rfind("\n", 0, place), text.rfind("\r", 0, place)) + 1
+    return text.find("#", max(line, min(since, place)), place) >= 0
+
+
+def _control_problem(match: re.Match[str]) -> Problem:
+    code = ord(match.group())
+    span = Span(match.start(), match.end())
+    if code == 0:
+        return Problem("control", "a NUL character; YAML refuses it", span, "the file may be UTF-16: save it as UTF-8")
+    return Problem("control", f"the control character U+{code:04X}; YAML refuses it", span, "delete it")

@@ -1,0 +1,115 @@
+"""Linting one launch: recognise, read, run the rules on every point of the target, and resolve what they found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fsdplint.diagnostics import Diagnostic, Place, Related, Severity, ordered, resolve
+from fsdplint.errors import RuleCrash
+from fsdplint.launch import ConfigFile, Launch, merged
+from fsdplint.rule import Context, Finding, Pack, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fsdplint.plan import Plan
+    from fsdplint.target import Target, Versions
+
+
+class _Seen(NamedTuple):
+    """One fault over the points of a target: its first finding, the points on which it held, and its mildest severity."""
+
+    finding: Finding
+    points: list[Versions]
+    severities: list[Severity]
+
+
+def lint(launch: Launch, target: Target, rules: Iterable[Rule]) -> list[Diagnostic]:
+    """The diagnostics of one launch, in the contract's order.
+
+    A fault that holds on every point of the target keeps its severity; one that holds on some is at most a warning and says on which.
+    Raises RuleCrash when a rule raises.
+    """
+    rules = list(rules)
+    seen: dict[object, _Seen] = {}
+    target = settled_target(launch, target)
+    points = target.points()
+    for versions in points:
+        for key, finding in _findings(launch, target, versions, rules):
+            entry = seen.setdefault(key, _Seen(finding, [], []))
+            if not entry.points or entry.points[-1] is not versions:
+                entry.points.append(versions)
+                entry.severities.append(finding.severity)
+    names = {file.document.path: file.dialect.name for file in launch.members}
+    return ordered(_diagnostic(entry, len(points), target, names) for entry in seen.values())
+
+
+def settled_target(launch: Launch, target: Target) -> Target:
+    """The target with what the launch's dialect packages pin, the most specific dialect first."""
+    for file in reversed(launch.files):
+        target = target.for_dialect(file.dialect.package)
+    return target
+
+
+def plans_of(launch: Launch, target: Target, versions: Versions) -> tuple[Plan, dict[ConfigFile, Plan]]:
+    """The merged plan of a launch on one point of the target, and each member's own."""
+    own = {file: file.dialect.read(file.document, versions) for file in launch.members}
+    return merged(launch, own, versions, target), own
+
+
+def _findings(launch: Launch, target: Target, versions: Versions, rules: list[Rule]) -> Iterator[tuple[object, Finding]]:
+    plan, own = plans_of(launch, target, versions)
+    for file in launch.members:
+        context = Context(launch, file, plan, own, versions, target)
+        broken = bool(file.document.problems)
+        for rule in rules:
+            if rule.dialects and file.dialect.name not in rule.dialects:
+                continue
+            if (broken and rule.needs_tree) or (rule.scope == "launch" and file is not launch.main):
+                continue
+            for finding in _run(rule, context):
+                at = finding.at
+                yield (
+                    (rule.code, at.document.path, at.path, at.part, len(at.path) and finding.message.split(":")[0]),
+                    finding,
+                )
+
+
+def _run(rule: Rule, context: Context) -> list[Finding]:
+    try:
+        return list(rule.check(context))
+    except Exception as error:
+        raise RuleCrash(f"{context.document.path}: rule {rule.code} {rule.name} crashed: {type(error).__name__}: {error}") from error
+
+
+def _diagnostic(seen: _Seen, points: int, target: Target, names: dict[str, str]) -> Diagnostic:
+    finding = seen.finding
+    severity, message = min(seen.severities), finding.message
+    if len(seen.points) < points:
+        severity = min(severity, Severity.WARNING)
+        message = f"{message} (only with {target.runs(seen.points)})"
+    key, where, snippet = resolve(finding.at)
+    return Diagnostic(
+        code=finding.rule.code,
+        name=finding.rule.name,
+        severity=severity,
+        message=message,
+        help=finding.help,
+        path=finding.at.document.path,
+        dialect=names.get(finding.at.document.path),
+        key=key,
+        range=where,
+        snippet=snippet,
+        related=tuple(_related(place, text) for place, text in finding.related),
+        versions=finding.versions,
+    )
+
+
+def _related(place: Place, text: str) -> Related:
+    key, where, snippet = resolve(place)
+    return Related(text, place.document.path, key, where, snippet)
+
+
+def select(pack: Pack, codes: set[str]) -> list[Rule]:
+    """The rules of a pack with these codes."""
+    return [rule for rule in pack.rules if rule.code in codes]
