@@ -157,3 +157,44 @@ def nearest_name(name: str) -> str | None:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(canonical(name), NEWEST, n=1, cutoff=0.75)), None)
+
+
+ASK_SECONDS = 20
+"""How long an interpreter may take to tell its versions."""
+
+_ASK = """
+import sys
+sys.path[:] = [entry for entry in sys.path if entry not in ("", ".")]
+import importlib.metadata, json
+found = {}
+for name in sys.argv[1:]:
+    try:
+        found[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        pass
+print(json.dumps(found))
+"""
+
+
+def installed(python: str) -> dict[str, str]:
+    """The versions of the known packages that the interpreter ``python`` (a path) has installed.
+
+    Runs it once. Raises ValueError, with one line that says why, where it does not answer.
+    """
+    import json
+    import subprocess
+
+    command = [python, "-c", _ASK, *NEWEST]
+    try:
+        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ASK_SECONDS, check=True)
+        found: dict[str, str] = json.loads(answer.stdout)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"no answer within {ASK_SECONDS} seconds") from None
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr or "").strip().splitlines() or [f"exit status {error.returncode}"]
+        raise ValueError(said[-1]) from None
+    except OSError as error:
+        raise ValueError(error.strerror or str(error)) from None
+    except ValueError:
+        raise ValueError("not a Python interpreter") from None
+    return found

@@ -1,7 +1,7 @@
 """Release numbers and the specifiers that rules and option tables are bounded by, without importing ``packaging``.
 
-Only the release part counts: ``2.13.0+cpu``, ``2.13.0.dev1`` and ``2.13.0rc1`` all compare as 2.13.0, because a nightly or a
-local build of a release carries that release's behaviour more often than its predecessor's.
+Only the release part counts: ``2.13.0+cpu``, ``2.13.0.dev1`` and ``2.13.0rc1`` all compare as 2.13.0, because a nightly
+or a local build of a release carries that release's behaviour more often than its predecessor's.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ _RELEASE = re.compile(r"\s*v?(?:\d+!)?(\d+(?:\.\d+)*)", re.IGNORECASE)
 _CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([^,\s]+)")
 _NAME = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*")
 _OPERATORS = ("==", ">=", "<=", "~=", "!=", ">", "<", "===")
-_PART = re.compile(r"([^\w.]*)(.*)")
-_WRITTEN = re.compile(
+_PART = r"([^\w.]*)(.*)"
+_WRITTEN = (
     r"v?(?:\d+!)?\d+(?:\.\d+)*"
     r"(?:[._-]?(?:alpha|beta|preview|pre|rc|a|b|c)[._-]?\d*)?"
     r"(?:-\d+|[._-]?(?:post|rev|r)[._-]?\d*)?"
     r"(?:[._-]?dev[._-]?\d*)?"
-    r"(?:\+[a-z0-9]+(?:[._-][a-z0-9]+)*)?",
-    re.IGNORECASE,
+    r"(?:\+[a-z0-9]+(?:[._-][a-z0-9]+)*)?"
 )
 
 
@@ -44,7 +43,7 @@ def _numbers(text: str) -> Release:
 
 def is_version(text: str) -> bool:
     """Whether a text is a whole version by PEP 440 (``2.2.0a0+git``), not only begins like one (``2.2 or so``)."""
-    return _WRITTEN.fullmatch(text) is not None
+    return re.fullmatch(_WRITTEN, text, re.IGNORECASE) is not None
 
 
 def trimmed(numbers: Release) -> Release:
@@ -106,7 +105,7 @@ def checked(text: str, name: str) -> str:
     """
     parts = ["".join(part.split()) for part in text.split(",")]
     for part in parts:
-        match = _PART.fullmatch(part)
+        match = re.fullmatch(_PART, part)
         operator, version = match.groups() if match else ("", part)
         if not version:
             raise ValueError(f"no version after {operator!r}")

@@ -24,11 +24,15 @@ The root says ``x-package`` (whose releases it follows), and
 ``x-optimizers``    [{"names": [values], "claims": claims}]: optimizers that fail under FSDP (FSD705)
 and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "when", "outcome", "says", "help", "facts"}] (FSD202), ``x-clipping`` (claims, FSD706), ``x-final-save`` (claims, FSD803).
 
-``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-unknown``)
+``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-absent``, else its ``x-unknown``)
 
-A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "outcome": word, "says": text, "help": text, "facts": [ids]}; of several the first that
-holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value`` bounds a claim about a key to some of its values (text: case aside).
-A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs.
+``x-extends`` names the table that this one is laid over (``null`` takes a word away); ``"$ref": "#/$defs/NAME"`` in a property stands for the words of ``$defs``.
+``x-open`` on the root: the script's own argument classes may take keys that the table lacks (see fsdplint_rules.keys).
+
+A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "type": type, "outcome": word, "says": text, "help": text, "facts": [ids]}; of several the first that
+holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value`` and ``type`` bound a claim about a key to some of its values (text: case aside).
+A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs; or in ``.key``: the key at which it is written.
+An entry of ``x-values`` may have an ``if``, too.
 """
 
 from __future__ import annotations
@@ -96,10 +100,8 @@ class Table:
     @classmethod
     def load(cls, name: str) -> Table:
         """The table of a dialect; raises FileNotFoundError where there is none."""
-        import json
-
-        path = FilePath(__file__).with_name(f"{name.replace('-', '_')}.schema.json")
-        return cls(json.loads(path.read_text(encoding="utf-8")))
+        schema = _extended(name)
+        return cls(_referenced(schema, schema["$defs"]) if "$defs" in schema else schema)
 
     @property
     def package(self) -> str:
@@ -131,6 +133,36 @@ class Table:
     def consequence(self, code: str, versions: Versions, plan: Plan) -> Claim | None:
         """What the framework does with a fault that rule ``code`` found; None: nothing is known, so nothing is said."""
         return choose(self.schema.get("x-consequences", {}).get(code, []), versions, plan)
+
+
+def _extended(name: str) -> Schema:
+    """The table of a dialect as it is written, laid over the tables that it extends."""
+    import json
+
+    path = FilePath(__file__).with_name(f"{name.replace('-', '_')}.schema.json")
+    schema: Schema = json.loads(path.read_text(encoding="utf-8"))
+    return _laid_over(_extended(schema["x-extends"]), schema) if "x-extends" in schema else schema
+
+
+def _laid_over(base: Schema, upper: Schema) -> Schema:
+    merged = dict(base)
+    for word, value in upper.items():
+        if value is None:
+            merged.pop(word, None)
+        else:
+            below = merged.get(word)
+            merged[word] = _laid_over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _referenced(owner: Schema, definitions: Schema) -> Schema:
+    """An object with the references of its properties resolved, at every depth."""
+    if "$ref" in owner:
+        owner = {**definitions[owner["$ref"].rpartition("/")[2]], **owner}
+        del owner["$ref"]
+    if "properties" in owner:
+        owner = {**owner, "properties": {name: _referenced(schema, definitions) for name, schema in owner["properties"].items()}}
+    return owner
 
 
 def _options(owner: Schema, path: tuple[str, ...]) -> Iterator[Option]:
@@ -183,6 +215,8 @@ def choose(claims: Claims, versions: Versions, plan: Plan | None = None, value: 
             continue
         if not met(claim.get("if"), plan) or not ("value" not in claim or is_among(value, claim["value"])):
             continue
+        if "type" in claim and not fits({"type": claim["type"]}, value):
+            continue
         if claim["outcome"] == "ok":
             return None
         return Claim(claim["outcome"], claim.get("says", ""), claim.get("help"), tuple(claim.get("facts", ())), when)
@@ -197,7 +231,8 @@ def met(conditions: dict[str, Any] | None, plan: Plan | None) -> bool:
         return False
     for decision, wanted in conditions.items():
         name, _, part = decision.partition(".")
-        value = getattr(plan.fact(name), part or "value")
+        fact = plan.fact(name)
+        value = (fact.place.path[-1] if fact.place else None) if part == "key" else getattr(fact, part or "value")
         if not is_among(getattr(value, "value", value), wanted if isinstance(wanted, list) else [wanted]):
             return False
     return True
@@ -210,10 +245,10 @@ def is_among(value: object, wanted: list[Any]) -> bool:
     return any(value == w and isinstance(value, bool) == isinstance(w, bool) for w in wanted)
 
 
-def resolved(schema: Schema, versions: Versions) -> Schema:
-    """The value schema that holds for the versions at hand (see ``x-values``)."""
+def resolved(schema: Schema, versions: Versions, plan: Plan | None = None) -> Schema:
+    """The value schema that holds for the versions (and the plan) at hand (see ``x-values``)."""
     for variant in schema.get("x-values", ()):
-        if versions.has(variant["when"]):
+        if versions.has(variant.get("when", "")) and met(variant.get("if"), plan):
             return dict(variant)
     return schema
 

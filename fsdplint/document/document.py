@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .nodes import Entry, Mapping, Node, Path, Problem, Scalar, Sequence, Span
+from .nodes import Entry, Mapping, Node, Path, Scalar, Sequence, Span
 from .source import LineTable, Source, decode
 from .values import plain
 
@@ -219,6 +219,4 @@ def _with_paths(reading: Reading) -> tuple[tuple[Path, Entry, Entry], ...]:
             stack.extend((entry.value, (*path, entry.name)) for entry in own)
         else:
             stack.extend((item, (*path, i)) for i, item in enumerate(node.items) if i not in node.aliases)
-    return tuple(
-        ((*paths.get(id(owner), ()), later.name), first, later) for owner, first, later in reading.duplicates
-    )
+    return tuple(((*paths.get(id(owner), ()), later.name), first, later) for owner, first, later in reading.duplicates)

@@ -13,6 +13,7 @@ _STRING_BODY = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _BAD_ESCAPE = re.compile(r'(?:[^\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_COMMENT = re.compile(r"#[^\r\n]*|//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_$][\w$.-]*")
 _SIMPLE = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -40,12 +41,15 @@ class _TooDeep(_Fault):
 
 
 def read_json(text: str, readable: int, bom: bool, max_depth: int) -> Reading:
-    """Read a JSON text; on a fault, the tree holds what stands before it."""
-    problems: list[Problem] = []
+    """Read a JSON text; on a fault, the tree holds what stands before it.
+
+    Of comments, and of commas at the end of a collection, the first is a problem, and the reading goes on behind them.
+    """
+    scanner = _Scanner(text if readable == len(text) else text[:readable], max_depth)
+    problems = scanner.problems
     if bom:
         message = "the file starts with a byte order mark, which json.load refuses"
         problems.append(Problem("encoding", message, Span(0, 0), "save it as UTF-8 without a byte order mark"))
-    scanner = _Scanner(text if readable == len(text) else text[:readable], max_depth)
     try:
         scanner.scan()
     except _Fault as fault:
@@ -62,6 +66,7 @@ class _Scanner:
         self.text = text
         self.root: Node | None = None
         self.duplicates: list[tuple[Mapping, Entry, Entry]] = []
+        self.problems: list[Problem] = []
         self.position = 0
         self._max_depth = max_depth
         self._stack: list[Mapping | Sequence] = []
@@ -87,8 +92,19 @@ class _Scanner:
 
     def _skip_blanks(self) -> None:
         match = _BLANK.match(self.text, self.position)
-        if match is not None:
-            self.position = match.end()
+        if match is None:
+            return
+        self.position = match.end()
+        while (comment := _COMMENT.match(self.text, self.position)) is not None:
+            start = self.position
+            self._tolerate(_Fault("a comment; JSON has none", start, comment.end(), "delete it"))
+            self.position = comment.end()
+            match = _BLANK.match(self.text, self.position)
+            self.position = self.position if match is None else match.end()
+
+    def _tolerate(self, fault: _Fault) -> None:
+        if all(problem.message != fault.problem.message for problem in self.problems):
+            self.problems.append(fault.problem)
 
     def _next_item(self) -> None:
         """Read the end of the innermost collection, or a comma (but before the first item) and the next item."""
@@ -109,16 +125,18 @@ class _Scanner:
         comma = self.position
         self.position += 1
         self._skip_blanks()
-        if self.text.startswith(closer, self.position):
-            raise _Fault(f"a comma before '{closer}'", comma, comma + 1, "delete the comma: JSON allows none there")
-        self._item(owner)
+        if not self.text.startswith(closer, self.position):
+            self._item(owner)
+            return
+        self._tolerate(_Fault(f"a comma before '{closer}'; JSON allows none there", comma, comma + 1, "delete it"))
+        self._finish(owner)
 
     def _no_comma(self, owner: Mapping | Sequence, end: int, closer: str) -> _Fault:
         if self.position == len(self.text):
             opener = "{" if closer == "}" else "["
             start = owner.span.start
             return _Fault(f"'{opener}' is never closed", start, start + 1, f"add '{closer}'")
-        if self.text[self.position] in "\"{[-0123456789tfnNI":
+        if self.text[self.position] in '"{[-0123456789tfnNI':
             return _Fault("a comma is missing here", end, end)
         return self._unexpected(f"',' or '{closer}'")
 
@@ -151,8 +169,8 @@ class _Scanner:
         if char in ("{", "["):
             self._open(char, start)
         elif char == '"':
-            value = self._string()
-            self._attach(Scalar(Span(start, self.position), value, self.text[start : self.position], "double"))
+            text = self._string()
+            self._attach(Scalar(Span(start, self.position), text, self.text[start : self.position], "double"))
         else:
             value = self._bare()
             self._attach(Scalar(Span(start, self.position), value, self.text[start : self.position]))
@@ -247,8 +265,6 @@ class _Scanner:
 
 
 def _hint(text: str, start: int, found: str) -> str | None:
-    if found == "#" or text.startswith(("//", "/*"), start):
-        return "JSON has no comments"
     if found == "'":
         return "JSON strings stand in double quotes"
     if found in _PYTHON_WORDS:
@@ -259,5 +275,5 @@ def _hint(text: str, start: int, found: str) -> str | None:
 
 
 def _join_surrogates(match: re.Match[str]) -> str:
-    high, low = match.group()
-    return chr(0x10000 + ((ord(high) - 0xD800) << 10) + (ord(low) - 0xDC00))
+    pair = match.group()
+    return chr(0x10000 + ((ord(pair[0]) - 0xD800) << 10) + (ord(pair[1]) - 0xDC00))

@@ -15,7 +15,8 @@ _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9:.]+(?:[Zz
 _WORD = re.compile(r"[A-Za-z0-9_.:+-]+")
 _BLANKS = re.compile(r"[ \t]*")
 _TRIVIA = re.compile(r"(?:[ \t\r\n]+|#[^\r\n]*)*")
-_ESCAPES = re.compile(r"\\([\s\S])")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})|(.))")
+_SIMPLE_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
 _NEW_ESCAPE = re.compile(r"(?:[^\\]|\\[^ex])*\\[ex]")
 _NEW_TIME = re.compile(r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ])?[0-9]{2}:[0-9]{2}(?![0-9:])")
 
@@ -50,7 +51,7 @@ class TomlScanner:
         self.statements: list[Statement] = []
         self.strings: list[Span] = []
         self.duplicates: list[tuple[Entry, Entry]] = []
-        self.newer: list[tuple[str, Span]] = []
+        self.newer: dict[str, Span] = {}
         self.open: list[Mapping | Sequence] = []
         self._keys: list[tuple[Part, ...]] = []
         self._max_depth = max_depth
@@ -98,9 +99,7 @@ class TomlScanner:
         self._table_path = tuple(name for name, _ in parts)
         _extend(self._table, end)
 
-    def _open_table(
-        self, chain: list[Mapping | Sequence], part: Part, span: Span, many: bool
-    ) -> list[Mapping | Sequence]:
+    def _open_table(self, chain: list[Mapping | Sequence], part: Part, span: Span, many: bool) -> list[Mapping | Sequence]:
         owner = chain[-1]
         assert isinstance(owner, Mapping)
         entry = owner.entry(part[0])
@@ -124,9 +123,7 @@ class TomlScanner:
         found.header = span
         return [*chain, found]
 
-    def _descend(
-        self, chain: list[Mapping | Sequence], parts: tuple[Part, ...], *, flow: bool
-    ) -> list[Mapping | Sequence]:
+    def _descend(self, chain: list[Mapping | Sequence], parts: tuple[Part, ...], *, flow: bool) -> list[Mapping | Sequence]:
         """Follow keys downwards, into the last row of an array of tables, creating what is not there."""
         chain = list(chain)
         for name, span in parts:
@@ -162,10 +159,7 @@ class TomlScanner:
         earlier = owner.add(entry)
         if earlier is not None:
             self.duplicates.append((earlier, entry))
-        if not flow:
-            _extend(chain, node.span.end)
-        else:
-            _extend(chain[1:], node.span.end)
+        _extend(chain[1:] if flow else chain, node.span.end)
 
     def _key(self) -> tuple[Part, ...]:
         parts: list[Part] = []
@@ -212,7 +206,10 @@ class TomlScanner:
             span = Span(start, start + 1)
             self.open.append(Sequence(span, flow=True) if char == "[" else Mapping(span, flow=True))
             self._skip_inside()
-            return self._closed() or self._next_key()
+            closed = self._closed()
+            if closed is None:
+                self._next_key()
+            return closed
         if char in ('"', "'"):
             raw = self._string(char)
         else:
@@ -222,7 +219,7 @@ class TomlScanner:
             raw = match.group()
             self.position = match.end()
             if _NEW_TIME.match(raw):
-                self.newer.append(("a time without seconds", Span(start, self.position)))
+                self.newer.setdefault("a time without seconds", Span(start, self.position))
         style = {'"': "double", "'": "single"}.get(char, "plain")
         return Scalar(Span(start, self.position), None, raw, style)
 
@@ -262,14 +259,14 @@ class TomlScanner:
         if closed is None:
             self._next_key()
         elif inline:
-            self.newer.append(("a comma at the end of an inline table", Span(comma, comma + 1)))
+            self.newer.setdefault("a comma at the end of an inline table", Span(comma, comma + 1))
         return closed
 
     def _skip_inside(self) -> None:
         start = self.position
         self._skip(_TRIVIA)
         if isinstance(self.open[-1], Mapping) and self.text.find("\n", start, self.position) >= 0:
-            self.newer.append(("an inline table over several lines", Span(start, start)))
+            self.newer.setdefault("an inline table over several lines", self.open[-1].span)
 
     def _string(self, quote: str) -> str:
         start = self.position
@@ -284,7 +281,7 @@ class TomlScanner:
         self.strings.append(span)
         raw = self.text[start : self.position]
         if quote == '"' and "\\" in raw and _NEW_ESCAPE.match(raw):
-            self.newer.append(("the escape '\\e' or '\\x'", span))
+            self.newer.setdefault("the escape '\\e' or '\\x'", span)
         return raw
 
     def _long_string_end(self, start: int, quote: str) -> int:
@@ -313,17 +310,11 @@ def _extend(chain: list[Mapping | Sequence], end: int) -> None:
 
 def _unescape(body: str) -> str:
     """A quoted key's text; of wrong escapes tomli tells."""
-    if "\\" not in body:
-        return body
-    simple = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
+    return _ESCAPE.sub(_escaped, body) if "\\" in body else body
 
-    def character(match: re.Match[str]) -> str:
-        if match[2]:
-            return chr(min(int(match[2], 16), 0x10FFFF))
-        return simple.get(match[1], match[1])
 
-    pattern = r"\\(?:(?:u(?=[0-9A-Fa-f]{4})|U(?=[0-9A-Fa-f]{8})|x(?=[0-9A-Fa-f]{2}))()|(.))"
-    del pattern
-    return re.sub(
-        r"\\(?:([^uUx])|(?:u|x|U)((?<=u)[0-9A-Fa-f]{4}|(?<=x)[0-9A-Fa-f]{2}|(?<=U)[0-9A-Fa-f]{8}))", character, body
-    )
+def _escaped(match: re.Match[str]) -> str:
+    code = match[1] or match[2] or match[3]
+    if code:
+        return chr(min(int(code, 16), 0x10FFFF))
+    return _SIMPLE_ESCAPES.get(match[4], match[4])

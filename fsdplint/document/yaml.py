@@ -10,7 +10,6 @@ import yaml
 
 from .nodes import Problem, Span
 from .reading import Reading
-from .yaml_faults import explain
 from .yaml_tree import TooDeep, TreeBuilder
 from .yaml_values import flavour
 
@@ -26,21 +25,25 @@ _C_LOADER: Any = getattr(yaml, "CSafeLoader", None)
 
 
 class _Attempt:
-    """The tree that one parser gives, and the error at which it stopped."""
+    """The tree that one parser gives, and the fault at which it stopped."""
 
-    def __init__(self, text: str, loader: Any, loader_name: str, max_depth: int) -> None:
-        self.tree = TreeBuilder(text, flavour(loader_name), max_depth)
+    def __init__(self, text: str, parser: Any, loader: str, max_depth: int) -> None:
+        self.tree = TreeBuilder(text, flavour(loader), max_depth)
         self.error: Exception | None = None
         try:
-            self.tree.feed(_events(loader(text)))
+            self.tree.feed(parser(text))
         except (yaml.YAMLError, ValueError, OverflowError, TooDeep) as error:
             self.error = error
+        self._text = text
+        self._max_depth = max_depth
 
+    def fault(self) -> Problem | None:
+        """The error in plain words."""
+        if self.error is None:
+            return None
+        from .yaml_faults import explain
 
-def _events(parser: Any) -> Any:
-    get = parser.get_event
-    while (event := get()) is not None:
-        yield event
+        return explain(self.error, self._text, self.tree.reached, self.tree.open_quote(), self._max_depth)
 
 
 def read_yaml(text: str, readable: int, loader: str, max_depth: int) -> Reading:
@@ -51,35 +54,36 @@ def read_yaml(text: str, readable: int, loader: str, max_depth: int) -> Reading:
     control = _CONTROL.search(text, 0, readable)
     if control is not None:
         readable = control.start()
-    head = text if readable == len(text) else text[:readable]
-    attempt = _best_attempt(head, loader, max_depth)
-    tree = attempt.tree
+    whole = readable == len(text)
+    tree, fault = _read(text if whole else text[:readable], loader, max_depth)
     problems = tree.problems
     if control is not None:
-        problems = [problem for problem in problems if problem.kind != "documents"]
         problems.append(_control_problem(control))
-    elif attempt.error is not None and head is text:
-        problems.append(explain(attempt.error, text, tree, max_depth))
+    elif fault is not None and whole:
+        problems = [*(problem for problem in problems if problem.span != fault.span), fault]
     problems.sort(key=lambda problem: problem.span)
-    opaque = tuple(Span(start, end) for start, end, _ in tree.opaque())
-    return Reading(tuple(tree.roots), tuple(problems), tuple(tree.duplicates), opaque, tree.reached)
+    return Reading(tuple(tree.roots), tuple(problems), tuple(tree.duplicates), tree.opaque(), tree.reached)
 
 
-def _best_attempt(text: str, loader: str, max_depth: int) -> _Attempt:
-    """libyaml's reading where it equals the pure parser's, which is the truth for safe_load; else the latter's."""
+def _read(text: str, loader: str, max_depth: int) -> tuple[TreeBuilder, Problem | None]:
+    """libyaml's reading where it equals the pure parser's, which is the truth for safe_load; else the latter's.
+
+    Where only the pure parser fails, its fault comes with libyaml's tree, which goes beyond the fault.
+    """
     if _C_LOADER is None:
-        return _Attempt(text, yaml.SafeLoader, loader, max_depth)
+        pure = _Attempt(text, yaml.SafeLoader, loader, max_depth)
+        return pure.tree, pure.fault()
     fast = _Attempt(text, _C_LOADER, loader, max_depth)
-    if isinstance(fast.error, TooDeep):
-        return fast
-    if "maximum nesting depth" in str(fast.error):
-        return _Attempt(text, yaml.SafeLoader, loader, max_depth)
-    if len(text) > _PURE_LIMIT or (loader == "omegaconf" and fast.error is None):
-        return fast
-    if fast.error is None and not _differs(text, fast.tree):
-        return fast
+    too_deep = "maximum nesting depth" in str(fast.error)
+    if not too_deep and (isinstance(fast.error, TooDeep) or len(text) > _PURE_LIMIT):
+        return fast.tree, fast.fault()
+    omegaconf = loader == "omegaconf"
+    if fast.error is None and (omegaconf or not _differs(text, fast.tree)):
+        return fast.tree, None
     pure = _Attempt(text, yaml.SafeLoader, loader, max_depth)
-    return fast if loader == "omegaconf" and pure.error is None else pure
+    if omegaconf and pure.error is None:
+        return fast.tree, fast.fault()
+    return (fast if fast.error is None and pure.error is not None else pure).tree, pure.fault()
 
 
 def _differs(text: str, tree: TreeBuilder) -> bool:

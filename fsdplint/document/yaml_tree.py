@@ -20,7 +20,7 @@ from .yaml_merge import Merger
 from .yaml_values import MAPPING_TAGS, MERGE, MERGE_TAG, PAIR_TAGS, PREFIX, SCALAR_TAGS, SEQUENCE_TAGS, Marker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from .nodes import Node
     from .yaml_values import Flavour
@@ -66,6 +66,7 @@ class TreeBuilder:
         self.scalars: list[tuple[int, int, str | None]] = []
         self.flows: list[tuple[int, int]] = []
         self.reached = 0
+        self._blocks = False
         self._flavour = flavour
         self._max_depth = max_depth
         self._documents = 0
@@ -83,28 +84,40 @@ class TreeBuilder:
             DocumentStartEvent: self._start_document,
         }
 
-    def feed(self, events: Iterable[Any]) -> None:
-        """Read all events. Parser errors and TooDeep pass through; what was read until then is kept and closed."""
+    def feed(self, parser: Any) -> None:
+        """Read a parser's events. Its errors and TooDeep pass through; what was read until then is kept and closed."""
         handlers = self._handlers
+        next_event = parser.get_event
+        last: Any = None
         try:
-            for event in events:
+            while (event := next_event()) is not None:
                 handler = handlers.get(event.__class__)
                 if handler is not None:
                     handler(event)
+                    last = event
             self.reached = len(self.text)
         finally:
+            if last is not None and self.reached == 0:
+                self.reached = last.end_mark.index
+            known = len(self.problems)
             while self._frames:
                 self._close(self._frames[-1].end)
+            del self.problems[known:]
 
     def opaque(self) -> list[tuple[int, int, str | None]]:
         """Start, end and style of all scalars; a block scalar counts from the line below its header."""
         text = self.text
         spans = self.scalars
-        if not any(style in ("|", ">") for _, _, style in spans):
+        if not self._blocks:
             return spans
-        return [
-            (start if style not in ("|", ">") else _line_end(text, start), end, style) for start, end, style in spans
-        ]
+        return [(start if style not in ("|", ">") else _line_end(text, start), end, style) for start, end, style in spans]
+
+    def open_quote(self) -> int | None:
+        """Where the last scalar starts, if it is quoted and goes over several lines."""
+        if not self.scalars:
+            return None
+        start, end, style = self.scalars[-1]
+        return start if style in ("'", '"') and _line_end(self.text, start) < end else None
 
     def _start_document(self, event: Any) -> None:
         self._documents += 1
@@ -129,6 +142,7 @@ class TreeBuilder:
             if start == end:
                 start = end = raw_start = self._null_place(start)
         if style is not None and style in "|>":
+            self._blocks = True
             end = self._block_end(raw_start, end)
         span = Span(start, end)
         value = self._value(text, tag, event.implicit[0], span)

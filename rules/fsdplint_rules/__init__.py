@@ -9,14 +9,17 @@ from fsdplint_rules import (
     compile,
     devices,
     engines,
+    fsdp_versions,
     hf_trainer,
     keys,
+    lifetimes,
     saving,
     sharding,
     soup,
     syntax,
     training,
     trl,
+    values,
     wrapping,
 )
 
@@ -25,6 +28,9 @@ __all__ = ["RULES"]
 RULES = (
     *syntax.RULES,
     *keys.RULES,
+    *values.RULES,
+    *lifetimes.RULES,
+    *fsdp_versions.RULES,
     *engines.RULES,
     *sharding.RULES,
     *devices.RULES,

@@ -1,0 +1,160 @@
+"""From paths to a report."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from fsdplint import __version__
+from fsdplint.diagnostics import Report, Severity, ordered
+from fsdplint.discovery import Input, find, is_excluded
+from fsdplint.grouping import groups
+from fsdplint.request import Request
+from fsdplint.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fsdplint.diagnostics import Diagnostic
+    from fsdplint.session import Verdict
+
+STDIN = "<stdin>"
+"""The path of standard input that has no name."""
+
+
+class Outcome(NamedTuple):
+    """A report, and whether anything in it reaches the level that fails the run."""
+
+    report: Report
+    fails: bool
+
+    @property
+    def exit_code(self) -> int:
+        """2 where an input could not be read, 1 for findings at or above the level that fails, else 0."""
+        return 2 if any(file.status == "failed" for file in self.report.files) else int(self.fails)
+
+
+def check_text(
+    text: str | bytes,
+    *,
+    path: str = "config.yaml",
+    dialect: str | None = None,
+    launch: str | None = None,
+    target: Sequence[str] = (),
+    device: str | None = None,
+    gpus: int | None = None,
+    select: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    isolated: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """The diagnostics of a config given as text.
+
+    ``path`` names it (settings and requirement files are looked for beside it, unless ``isolated``) and tells its format. ``dialect``: recognised by default. ``launch``: the
+    command line that starts the run. ``target``: requirements such as ``accelerate==1.15.0``. ``select`` and ``ignore``: rules, as in the settings.
+    Raises FsdplintError for names that do not exist.
+    """
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    request = Request(
+        paths=("-",),
+        stdin=data,
+        stdin_filename=path,
+        dialect=dialect,
+        launch=launch,
+        targets=tuple(target),
+        device=device,
+        gpus=gpus,
+        select=None if select is None else tuple(select),
+        ignore=tuple(ignore),
+        isolated=isolated,
+    )
+    return check(request).report.diagnostics
+
+
+def check_paths(
+    paths: Iterable[str | os.PathLike[str]] = (".",),
+    *,
+    dialect: str | None = None,
+    launch: str | None = None,
+    together: bool = False,
+    target: Sequence[str] = (),
+    device: str | None = None,
+    gpus: int | None = None,
+    select: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    isolated: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """The diagnostics of files and of all files below folders; ``together``: all of them start one run. See ``check_text`` for the rest."""
+    request = Request(
+        paths=tuple(os.fspath(path) for path in paths),
+        dialect=dialect,
+        launch=launch,
+        together=together,
+        targets=tuple(target),
+        device=device,
+        gpus=gpus,
+        select=None if select is None else tuple(select),
+        ignore=tuple(ignore),
+        isolated=isolated,
+    )
+    return check(request).report.diagnostics
+
+
+def check(request: Request, fail_on: Severity | None = None) -> Outcome:
+    """Do what is asked. Raises FsdplintError and TargetError for what makes no sense.
+
+    ``fail_on``: the lowest level that fails the run; None for what settings say, else warnings.
+    """
+    session = Session(request)
+    inputs = inputs_of(session)
+    verdicts = [session.verdict(group) for group in groups(request, inputs, session.settings_of)]
+    return _outcome(inputs, verdicts, fail_on)
+
+
+def inputs_of(session: Session) -> list[Input]:
+    """The inputs of a session's request: given files, files below given folders, standard input."""
+    request = session.request
+    found: list[Input] = []
+    named = tuple(path for path in request.paths if path != "-")
+    if "-" in request.paths:
+        name = request.stdin_filename or STDIN
+        location = os.path.abspath(request.stdin_filename or "stdin")
+        if not (request.force_exclude and is_excluded(location, session.settings_of)):
+            found.append(Input(name.replace(os.path.sep, "/"), location, data=request.stdin or b""))
+    return found + find(named, session.settings_of, request.force_exclude)
+
+
+def _outcome(inputs: Sequence[Input], verdicts: Sequence[Verdict], fail_on: Severity | None) -> Outcome:
+    statuses = {status.path: status for verdict in verdicts for status in verdict.statuses}
+    kept = _kept(verdicts)
+    diagnostics: dict[Diagnostic, None] = {}
+    fails = False
+    for verdict in kept:
+        found = [*verdict.diagnostics, *(fault for fault in verdict.faults if _holds(fault, kept))]
+        level = fail_on or Severity.of(verdict.fail_on or "warning")
+        fails = fails or any(diagnostic.severity >= level for diagnostic in found)
+        diagnostics.update(dict.fromkeys(found))
+    report = Report(
+        __version__,
+        tuple(ordered(diagnostics)),
+        tuple(statuses[item.path] for item in inputs if item.path in statuses),
+        {name: info for verdict in reversed(kept) for name, info in verdict.target.items()},
+        len({diagnostic for verdict in kept for diagnostic in verdict.silenced}),
+        {code: info for verdict in kept for code, info in verdict.rules.items()},
+        tuple(dict.fromkeys(note for verdict in kept for note in verdict.notes)),
+        next((verdict.device for verdict in kept if verdict.device), None),
+    )
+    return Outcome(report, fails)
+
+
+def _kept(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts but those on a file alone that another launch takes in as well."""
+    kept = list(verdicts)
+    for verdict in verdicts:
+        if verdict.alone is not None and any(verdict.alone in other.joined for other in kept):
+            kept.remove(verdict)
+    return kept
+
+
+def _holds(fault: Diagnostic, verdicts: Iterable[Verdict]) -> bool:
+    """Whether every launch that a file belongs to finds the same fault with a suppression in it."""
+    return all(fault in verdict.faults for verdict in verdicts if fault.path in verdict.given)

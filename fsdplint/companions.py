@@ -1,0 +1,58 @@
+"""Files that a config names and that start the same run: where they are."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from fsdplint.dialects import DIALECTS
+from fsdplint.discovery import Input
+from fsdplint.plan import is_placeholder
+
+if TYPE_CHECKING:
+    from fsdplint.launch import ConfigFile
+
+
+class Companions(NamedTuple):
+    """``found``: inputs with the dialect that the naming key settles, None where their own keys tell it; ``missing``: paths as written."""
+
+    found: tuple[tuple[Input, str | None], ...]
+    missing: tuple[str, ...]
+
+
+def companions(file: ConfigFile, location: str) -> Companions:
+    """The files that a config (at an absolute path) names, looked up in its folder and those above, up to the root of its repository."""
+    found: list[tuple[Input, str | None]] = []
+    missing: list[str] = []
+    for key, written in file.dialect.companions(file.document):
+        if is_placeholder(written):
+            continue
+        place = _place(written, os.path.dirname(location))
+        if place is None:
+            missing.append(written)
+        else:
+            found.append((Input(_shown(place), place), _settled(key)))
+    return Companions(tuple(found), tuple(missing))
+
+
+def _settled(key: str) -> str | None:
+    """``deepspeed`` for the keys that name a DeepSpeed JSON: it has no key by which every such file could be told."""
+    return "deepspeed" if key.rpartition(".")[2].startswith("deepspeed") and "deepspeed" in DIALECTS else None
+
+
+def _place(written: str, folder: str) -> str | None:
+    written = os.path.expanduser(written)
+    while True:
+        place = os.path.normpath(os.path.join(folder, written))
+        if os.path.isfile(place):
+            return place
+        parent = os.path.dirname(folder)
+        if os.path.isabs(written) or parent == folder or os.path.exists(os.path.join(folder, ".git")):
+            return None
+        folder = parent
+
+
+def _shown(location: str) -> str:
+    """As seen from the current folder where it lies below, else the whole path."""
+    here = os.path.join(os.getcwd(), "")
+    return (location[len(here) :] if location.startswith(here) else location).replace(os.path.sep, "/")

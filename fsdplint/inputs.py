@@ -1,0 +1,84 @@
+"""From a file to a document of a known dialect, or to the reason why there is none."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from fsdplint.diagnostics import FileStatus
+from fsdplint.dialects import dialect, recognise
+from fsdplint.document import parse
+from fsdplint.launch import ConfigFile
+
+if TYPE_CHECKING:
+    from fsdplint.dialects import Dialect
+    from fsdplint.discovery import Input
+    from fsdplint.document import Document
+
+LIMIT = 2_000_000
+"""Bytes of a file that is read; a larger one gets one diagnostic."""
+
+HEAD = 65_536
+"""Bytes by which a file that is too large is recognised."""
+
+
+class Loaded(NamedTuple):
+    """What became of an input; ``file`` is None unless it was recognised or its dialect is forced."""
+
+    input: Input
+    status: FileStatus
+    file: ConfigFile | None = None
+
+
+def load(item: Input, forced: str | None = None) -> Loaded:
+    """Read, parse and recognise one input; ``forced`` names the dialect where recognition is not to decide.
+
+    Below a folder a forced dialect only settles what its own recognition finds possible: not every YAML file there is meant.
+    """
+    if item.error is not None:
+        return _failed(item, item.error)
+    try:
+        data = item.data if item.data is not None else _read(item.location, forced is not None and not item.walked)
+    except OSError as error:
+        return _failed(item, error.strerror or str(error))
+    document = parse(data, item.path, max_bytes=LIMIT)
+    found = _dialect(document, data, forced, item.walked)
+    if found is None:
+        return Loaded(item, FileStatus(item.path, None, "skipped", "no training config that is known"))
+    if document.format not in found.formats:
+        reason = f"{found.name} is written in {' or '.join(found.formats)}"
+        return Loaded(item, FileStatus(item.path, None, "skipped", reason))
+    file = ConfigFile(document.with_loader(found.loader), found)
+    return Loaded(item, FileStatus(item.path, found.name, "checked"), file)
+
+
+def _failed(item: Input, reason: str) -> Loaded:
+    return Loaded(item, FileStatus(item.path, None, "failed", reason))
+
+
+def _read(location: str, wanted: bool) -> bytes:
+    """The content of a file; of one that is too large and not forced only as much as tells so, unless its head is recognised."""
+    with open(location, "rb") as file:
+        mode = os.fstat(file.fileno())
+        if not stat.S_ISREG(mode.st_mode):
+            return file.read(LIMIT + 1)
+        if mode.st_size <= LIMIT or wanted:
+            return file.read()
+        head = file.read(HEAD)
+        return head + file.read() if _recognised_head(location, head) else b""
+
+
+def _recognised_head(path: str, head: bytes) -> Dialect | None:
+    return recognise(parse(head.decode("utf-8", "ignore").rpartition("\n")[0], path, max_bytes=LIMIT))
+
+
+def _dialect(document: Document, data: bytes, forced: str | None, walked: bool) -> Dialect | None:
+    if forced is not None:
+        named = dialect(forced)
+        if not walked:
+            return named
+        return named if document.roots and document.format in named.formats and named.recognise(document) > 0 else None
+    if len(data) > LIMIT:
+        return _recognised_head(document.path, data[:HEAD])
+    return recognise(document)

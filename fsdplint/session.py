@@ -1,0 +1,203 @@
+"""One launch at a time: its files are loaded, judged by the rules, and what comments and settings silence is taken out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fsdplint.assumptions import assumed
+from fsdplint.companions import companions
+from fsdplint.dialects import DIALECTS
+from fsdplint.errors import UsageError
+from fsdplint.inputs import Loaded, load
+from fsdplint.launch import Launch
+from fsdplint.linter import lint, settled_target
+from fsdplint.selection import Selection, hint, selection
+from fsdplint.settings import NONE, Settings, settings_for, settings_in
+from fsdplint.spelling import did_you_mean
+from fsdplint.suppressions import CODE, Suppressions
+from fsdplint.target import resolve_target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fsdplint.diagnostics import Diagnostic, FileStatus, RuleInfo, TargetInfo
+    from fsdplint.discovery import Input
+    from fsdplint.grouping import Group
+    from fsdplint.launch import ConfigFile
+    from fsdplint.request import Request
+    from fsdplint.target import Target
+
+LAUNCHERS = ("accelerate", "deepspeed")
+"""Dialects of files that stand beside a training file; among several files a forced dialect is not theirs."""
+
+
+class Job(NamedTuple):
+    """A launch that is ready to be judged.
+
+    ``given``: the paths (as shown) whose own diagnostics are wanted. ``locations``: the absolute path of every member, by its path as shown.
+    ``target`` is settled: what the dialects' packages pin is in it.
+    """
+
+    launch: Launch
+    target: Target
+    selection: Selection
+    settings: Settings
+    given: frozenset[str]
+    locations: dict[str, str]
+
+
+class Verdict(NamedTuple):
+    """What became of one launch, in plain values that another process can send.
+
+    ``given``: the paths of the given files. ``alone``: the real place of a file that is a launch of its own, else None; ``joined``: the places of members that were not given.
+    ``faults``: diagnostics about suppressions, which hold only if no other launch of the same file has a use for them.
+    ``silenced``: what comments and settings took out. ``fail_on``: what the settings say. ``rules``: those that spoke.
+    """
+
+    statuses: tuple[FileStatus, ...]
+    given: frozenset[str] = frozenset()
+    alone: str | None = None
+    joined: frozenset[str] = frozenset()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
+    silenced: tuple[Diagnostic, ...] = ()
+    fail_on: str | None = None
+    target: dict[str, TargetInfo] = {}
+    device: str | None = None
+    notes: tuple[str, ...] = ()
+    rules: dict[str, RuleInfo] = {}
+
+
+class Session:
+    """Everything that is the same for all launches of one request; raises UsageError and SettingsError for what does not exist."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        if request.dialect is not None and request.dialect not in DIALECTS:
+            raise UsageError(f"unknown dialect {request.dialect!r}{did_you_mean(request.dialect, DIALECTS)}")
+        self._only = settings_in(request.config) if request.config is not None else NONE if request.isolated else None
+
+    def settings_of(self, folder: str) -> Settings:
+        """The settings that hold in a folder (absolute path)."""
+        return settings_for(folder) if self._only is None else self._only
+
+    def selection_of(self, folder: str) -> Selection:
+        """The rules that run on files of a folder."""
+        request = self.request
+        return selection(self.settings_of(folder), request.select, request.extend_select, request.ignore)
+
+    def target_of(self, folder: str) -> Target:
+        """The target of files of a folder. Raises TargetError."""
+        request, settings = self.request, self.settings_of(folder)
+        return resolve_target(
+            options=request.targets,
+            settings=dict(settings.target),
+            start=None if request.isolated else Path(folder),
+            device=request.device or settings.device,
+            gpus=request.gpus,
+            python=request.python,
+            settings_source=settings.source,
+            device_source="--device" if request.device else f"{settings.source}: device",
+        )
+
+    def verdict(self, group: Group) -> Verdict:
+        """Judge one launch. Raises RuleCrash when a rule raises."""
+        job, statuses = self.job(group)
+        if job is None:
+            return Verdict(statuses)
+        wanted = [d for d in lint(job.launch, job.target, job.selection.rules) if _is_wanted(d, job.given)]
+        return _sifted(job, group, statuses, [job.selection.levelled(d) for d in wanted])
+
+    def job(self, group: Group) -> tuple[Job | None, tuple[FileStatus, ...]]:
+        """A launch of the files of a group that are training configs, with what became of each given file; None where there are none."""
+        several = len(group.given) + len(group.others) > 1
+        loaded = [self._load(item, several) for item in group.given]
+        statuses = tuple(one.status for one in loaded)
+        members = [one for one in loaded if one.file is not None]
+        if not members:
+            return None, statuses
+        members += [one for item in group.others if (one := self._load(item, several)).file is not None]
+        missing = [*group.missing]
+        for one in tuple(members):
+            missing += self._join(one, members)
+        folder = os.path.dirname(members[0].input.location)
+        launch = Launch(tuple(one.file for one in members if one.file is not None))
+        return Job(
+            launch,
+            settled_target(launch, self.target_of(folder)),
+            self.selection_of(folder),
+            self.settings_of(folder),
+            frozenset(one.status.path for one in loaded),
+            {one.status.path: one.input.location for one in members},
+        ), statuses
+
+    def _load(self, item: Input, several: bool) -> Loaded:
+        forced = self.request.dialect
+        if forced is None or forced in LAUNCHERS or not several:
+            return load(item, forced)
+        own = load(item)
+        return own if own.status.dialect in LAUNCHERS else load(item, forced)
+
+    def _join(self, member: Loaded, members: list[Loaded]) -> tuple[str, ...]:
+        """Add the files that a member names; returns those that are not there."""
+        if member.file is None:
+            return ()
+        named = companions(member.file, member.input.location)
+        present = {os.path.realpath(one.input.location) for one in members} if named.found else set()
+        for item, dialect in named.found:
+            if os.path.realpath(item.location) not in present:
+                companion = load(item, dialect)
+                members += [companion] if companion.file is not None else []
+        return named.missing
+
+
+def _is_wanted(diagnostic: Diagnostic, given: frozenset[str]) -> bool:
+    """Whether a diagnostic concerns a given file or the launch line; of other members only what involves those."""
+    paths = (diagnostic.path, *(related.path for related in diagnostic.related))
+    return any(path in given or path.startswith("<") for path in paths)
+
+
+def _sifted(job: Job, group: Group, statuses: tuple[FileStatus, ...], diagnostics: list[Diagnostic]) -> Verdict:
+    """Take out what comments and settings silence, and judge the comments."""
+    files = {file.document.path: file for file in job.launch.files}
+    comments = {path: Suppressions(file.document, job.selection.pack) for path, file in files.items()}
+    ignored = {path: job.selection.ignored_in(job.locations[path]) for path in files}
+    kept, silenced = [], []
+    for diagnostic in diagnostics:
+        path = diagnostic.path
+        # Both are asked, so that a comment beside a setting does not count as useless.
+        by_comment = path in comments and comments[path].silences(diagnostic)
+        (silenced if by_comment or diagnostic.code in ignored.get(path, ()) else kept).append(diagnostic)
+    faults = [
+        fault
+        for path, file in files.items()
+        if path in job.given and CODE not in ignored[path]
+        for fault in _suppression_faults(job.selection, comments[path], file)
+    ]
+    places = {path: os.path.realpath(location) for path, location in job.locations.items()}
+    is_alone = len(group.given) == 1 and group.command is None and not group.others
+    return Verdict(
+        statuses,
+        job.given,
+        places[group.given[0].path] if is_alone else None,
+        frozenset(place for path, place in places.items() if path not in job.given),
+        tuple(kept),
+        tuple(faults),
+        tuple(silenced),
+        job.settings.fail_on,
+        assumed(job.launch, job.target),
+        job.target.device,
+        (*job.target.notes, *(f"no table knows {name}" for name in job.target.unknown_packages())),
+        {d.code: job.selection.info(d.code) for d in (*kept, *faults)},
+    )
+
+
+def _suppression_faults(chosen: Selection, comments: Suppressions, file: ConfigFile) -> Iterable[Diagnostic]:
+    rule = next((rule for rule in chosen.rules if rule.code == CODE), None)
+    if rule is None:
+        return ()
+    ran = [r.code for r in chosen.rules if not (file.document.problems and r.needs_tree)]
+    found = comments.faults(rule, file.dialect.name, ran, lambda word: hint(chosen.pack, word))
+    return [chosen.levelled(fault) for fault in found]

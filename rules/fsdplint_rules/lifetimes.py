@@ -1,0 +1,222 @@
+"""Keys that are newer or older than the packages in the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fsdplint.diagnostics import Severity
+from fsdplint.dialects import Claim, Written, choose, is_known, met
+from fsdplint.document import plain
+from fsdplint.rule import Context, Finding, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class VersionTooOld(Rule):
+    """## What it does
+    Finds keys that are newer than the package versions in the target.
+
+    ## Why it matters
+    An older release does not know the key: at best it stops, at worst it trains without it.
+
+    ## Example
+    With `--target accelerate==1.5.2`:
+    ```yaml
+    distributed_type: FSDP
+    fsdp_config:
+      fsdp_version: 2
+    ```
+
+    ## Use instead
+    A newer package, or the older release's own way of writing it.
+
+    ## Versions and evidence
+    The first release with each key stands in the option tables.
+    """
+
+    code, name, severity = "FSD401", "version-too-old", Severity.ERROR
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for item, known in _outside(context):
+            if _is_before(context, known):
+                claim = _absent(context, item)
+                if claim:
+                    fault = f"`{item.path[-1]}` needs {known}{_learned(context, known)}"
+                    yield self.claimed(claim, context.at(item.path, "key"), fault, help=f"require {known}, or remove the key")
+        if context.file is context.launch.main:
+            yield from self._floors(context)
+
+    def _floors(self, context: Context) -> Iterator[Finding]:
+        """The floors of FSDP itself (``x-floors``), whatever keys are written."""
+        for floor in context.table.schema.get("x-floors", []):
+            needs = floor["needs"]
+            if not met(floor.get("if"), context.plan) or ("when" in floor and not context.versions.has(floor["when"])):
+                continue
+            if context.versions.is_older(needs):
+                claim = Claim(floor["outcome"], floor["says"], f"require {needs}", tuple(floor["facts"]), floor.get("when"))
+                at = context.home(floor.get("at", "fsdp"))
+                yield self.claimed(claim, at, f"FSDP{context.plan.fsdp_version.value or ''} needs {needs}{_learned(context, needs)}")
+
+
+class DeprecatedKey(Rule):
+    """## What it does
+    Finds keys and values that still work and are announced to go.
+
+    ## Why it matters
+    The next upgrade turns the log line into an error.
+
+    ## Example
+    ```yaml
+    output_dir: out
+    gradient_checkpointing: true
+    ```
+
+    ## Use instead
+    ```yaml
+    output_dir: out
+    activation_checkpointing: true
+    ```
+
+    ## Versions and evidence
+    The deprecations of each release stand in the option tables.
+    """
+
+    code, name, severity = "FSD402", "deprecated-key", Severity.WARNING
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for item in context.written:
+            if item.option is None or not is_known(item.option, context.versions) or _successor(context, item):
+                continue
+            claim = _deprecation(context, item)
+            if claim:
+                yield self.claimed(claim, context.at(item.path, "key"), f"`{item.path[-1]}` is deprecated")
+
+
+class RemovedKey(Rule):
+    """## What it does
+    Finds keys that the packages in the target no longer know and that have no successor.
+
+    ## Why it matters
+    A removed key is refused, or silently without effect.
+
+    ## Example
+    With `--target transformers==5.24.0`:
+    ```yaml
+    output_dir: out
+    no_cuda: false
+    ```
+
+    ## Use instead
+    Remove the key; the release notes of the package say what replaces it.
+
+    ## Versions and evidence
+    The last release with each key stands in the option tables.
+    """
+
+    code, name, severity = "FSD403", "removed-key", Severity.ERROR
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for item, known in _outside(context):
+            if not _is_before(context, known) and not _successor(context, item):
+                claim = _absent(context, item)
+                if claim:
+                    yield self.claimed(
+                        claim,
+                        context.at(item.path, "key"),
+                        f"`{item.path[-1]}` was removed (known to {known})",
+                        help="remove the key",
+                    )
+
+
+class RenamedKey(Rule):
+    """## What it does
+    Finds keys that were renamed: gone or going, with a successor of the same meaning.
+
+    ## Why it matters
+    The old name is refused, or silently without effect, while the file still looks right.
+
+    ## Example
+    ```yaml
+    distributed_type: FSDP
+    fsdp_config:
+      fsdp_backward_prefetch_policy: BACKWARD_PRE
+    ```
+
+    ## Use instead
+    ```yaml
+    distributed_type: FSDP
+    fsdp_config:
+      fsdp_backward_prefetch: BACKWARD_PRE
+    ```
+
+    ## Versions and evidence
+    The releases that renamed each key stand in the option tables.
+    """
+
+    code, name, severity = "FSD404", "renamed-key", Severity.ERROR
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        outside = {item.path for item, known in _outside(context) if not _is_before(context, known)}
+        for item in context.written:
+            successor = _successor(context, item)
+            if not successor:
+                continue
+            gone = item.path in outside
+            claim = _absent(context, item) if gone else _deprecation(context, item)
+            if claim:
+                verb = "was renamed" if gone else "is being renamed"
+                yield self.claimed(
+                    claim,
+                    context.at(item.path, "key"),
+                    f"`{item.path[-1]}` {verb} to `{successor}`",
+                    help=f"write `{successor}`",
+                )
+
+
+def _deprecation(context: Context, item: Written) -> Claim | None:
+    value = plain(item.entry.value)
+    if item.option is None or value is None:
+        return None
+    return choose(item.option.schema.get("x-deprecated", []), context.versions, context.plan, value)
+
+
+def _outside(context: Context) -> Iterator[tuple[Written, str]]:
+    """Keys that some release knows and those at hand do not, with the requirement that knows them."""
+    for item in context.written:
+        option = item.option
+        if (
+            option is not None
+            and "x-known" in option.schema
+            and option.schema["x-known"] != "never"
+            and not is_known(option, context.versions)
+        ):
+            yield item, option.schema["x-known"]
+
+
+def _is_before(context: Context, known: str) -> bool:
+    """Whether the releases at hand are older than every release that knows a key."""
+    return all(context.versions.is_older(part) for part in known.split("|"))
+
+
+def _learned(context: Context, known: str) -> str:
+    learned = context.target.learned(known.split("|")[0])
+    return f" (here: {learned})" if learned else ""
+
+
+def _successor(context: Context, item: Written) -> str | None:
+    renamed = item.option.schema.get("x-renamed") if item.option else None
+    return str(renamed["to"]) if renamed and ("when" not in renamed or context.versions.has(renamed["when"])) else None
+
+
+def _absent(context: Context, item: Written) -> Claim | None:
+    assert item.option is not None
+    claims = item.option.schema.get("x-absent", item.owner.get("x-unknown", []))
+    return choose(claims, context.versions, context.plan, plain(item.entry.value))
+
+
+RULES = (VersionTooOld(), DeprecatedKey(), RemovedKey(), RenamedKey())

@@ -1,0 +1,180 @@
+"""Values against the option table of the file's dialect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fsdplint.diagnostics import Severity
+from fsdplint.dialects import Claim, Written, choose, fits, is_known, met, resolved
+from fsdplint.document import Scalar, plain
+from fsdplint.plan import is_placeholder
+from fsdplint.rule import Context, Finding, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WORDS = {"y", "yes", "n", "no", "on", "off", "true", "false", "~", "null", ""}
+
+
+class InvalidValue(Rule):
+    """## What it does
+    Finds values of the wrong type, and values that are not among the allowed ones, by the case rules of the releases in the target.
+
+    ## Why it matters
+    Launchers pass values on as text; a wrong one surfaces as a bare KeyError in every rank, after the nodes were allocated.
+
+    ## Example
+    ```yaml
+    distributed_type: FSDP
+    fsdp_config:
+      fsdp_offload_params: cpu
+    ```
+
+    ## Use instead
+    ```yaml
+    distributed_type: FSDP
+    fsdp_config:
+      fsdp_offload_params: true
+    ```
+
+    ## Versions and evidence
+    Each option table; see the framework's page.
+    """
+
+    code, name, severity = "FSD004", "invalid-value", Severity.ERROR
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for item, value, schema, claim in _wrong(context):
+            if not is_surprising(item, value, schema):
+                fault = f"`{item.path[-1]}` cannot be {_shown(value)}"
+                yield self.claimed(claim, context.at(item.path), fault, help=_wanted(schema))
+
+
+class SurprisingScalar(Rule):
+    """## What it does
+    Finds YAML 1.1 scalars that read as something else than they look like, where the framework cares: `no` is false, `1e8` and `"true"` are text.
+
+    ## Why it matters
+    `mixed_precision: no` is not the word no, and `bf16: "false"` is a text that counts as true.
+
+    ## Example
+    ```yaml
+    distributed_type: FSDP
+    mixed_precision: no
+    ```
+
+    ## Use instead
+    ```yaml
+    distributed_type: FSDP
+    mixed_precision: 'no'
+    ```
+
+    ## Versions and evidence
+    PyYAML's SafeLoader resolves YAML 1.1 (all releases); what each framework does with the result stands in its option table.
+    """
+
+    code, name, severity = "FSD005", "surprising-scalar", Severity.ERROR
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for item, value, schema, claim in _wrong(context):
+            if is_surprising(item, value, schema):
+                node = item.entry.value
+                raw = node.raw if isinstance(node, Scalar) else ""
+                fault = f"YAML reads `{item.path[-1]}: {raw}` as {_shown(value)}"
+                yield self.claimed(claim, context.at(item.path), fault, help=_rewritten(value, raw, schema))
+
+
+def _judged(context: Context) -> Iterator[tuple[Written, object, dict[str, Any]]]:
+    """Every written value that the releases at hand read: (key, plain value, schema)."""
+    for item in context.written:
+        option = item.option
+        if option is None or not is_known(option, context.versions) or option.schema.get("x-elsewhere"):
+            continue
+        if not met(option.schema.get("x-only-if"), context.plan) or not met(item.owner.get("x-only-if"), context.plan):
+            continue
+        value = plain(item.entry.value)
+        if not is_placeholder(value):
+            yield item, value, resolved(option.schema, context.versions)
+
+
+def _wrong(context: Context) -> Iterator[tuple[Written, object, dict[str, Any], Claim]]:
+    for item, value, schema in _judged(context):
+        if _is_fit(schema, value):
+            continue
+        claims = schema.get("x-refusal")
+        claim = choose(claims, context.versions, context.plan, value) if claims else Claim("refused", "", None, (), None)
+        if claim:
+            yield item, value, schema, claim
+
+
+def _is_fit(schema: dict[str, Any], value: object) -> bool:
+    """The cheap check first; jsonschema has the last word on what that does not accept, since it knows all of the vocabulary."""
+    if fits(schema, value):
+        return True
+    if not (schema.keys() & {"oneOf", "allOf", "not", "if", "maximum", "exclusiveMinimum", "multipleOf", "patternProperties"}):
+        return False
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema).is_valid(value)
+
+
+def is_surprising(item: Written, value: object, schema: dict[str, Any]) -> bool:
+    """Whether YAML read a scalar as another type than it looks like: `no` as false, `1e8` and quoted numbers and booleans as text."""
+    node = item.entry.value
+    if not isinstance(node, Scalar):
+        return False
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if isinstance(value, str):
+        return (value.lower() in _WORDS and "boolean" in kinds) or (_is_number(value) and bool({"integer", "number"} & set(kinds)))
+    return node.style == "plain" and (value is None or isinstance(value, bool)) and node.raw.lower() in _WORDS and "string" in kinds
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _wanted(schema: dict[str, Any]) -> str | None:
+    if "enum" in schema:
+        names = [f"`{'null' if v is None else str(v).lower() if isinstance(v, bool) else v}`" for v in schema["enum"]]
+        return "write " + (" or ".join(names) if len(names) < 3 else "one of " + ", ".join(names))
+    kinds = schema.get("type")
+    if kinds:
+        kinds = [kinds] if isinstance(kinds, str) else [k for k in kinds if k != "null"]
+        return "write " + " or ".join({"array": "a list", "object": "a mapping", "integer": "an integer"}.get(k, f"a {k}") for k in kinds)
+    return None
+
+
+def _rewritten(value: object, raw: str, schema: dict[str, Any]) -> str | None:
+    kinds = schema.get("type", [])
+    if not isinstance(value, str):
+        return f"quote it: `'{raw}'`"
+    if "boolean" in kinds and value.lower() in _WORDS:
+        return f"write `{value.lower()}` without quotes"
+    number = float(value)
+    return (
+        f"write `{int(number)}`"
+        if number.is_integer() and "integer" in kinds
+        else f"write `{number!r}`"
+        if "e" not in repr(number)
+        else f"write `{number:.1e}`"
+    )
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
+    if isinstance(value, str):
+        return f'the text "{value}"'
+    return "a list" if isinstance(value, list) else "a mapping" if isinstance(value, dict) else f"`{value}`"
+
+
+RULES = (InvalidValue(), SurprisingScalar())
