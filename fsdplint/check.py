@@ -49,8 +49,9 @@ def check_text(
 ) -> tuple[Diagnostic, ...]:
     """The diagnostics of a config given as text.
 
-    ``path`` names it (settings and requirement files are looked for beside it, unless ``isolated``) and tells its format. ``dialect``: recognised by default. ``launch``: the
-    command line that starts the run. ``target``: requirements such as ``accelerate==1.15.0``. ``select`` and ``ignore``: rules, as in the settings.
+    ``path`` names it and tells its format; settings and requirement files are looked for beside it, unless ``isolated``. ``dialect``:
+    recognised by default. ``launch``: the command line that starts the run. ``target``: requirements such as ``accelerate==1.15.0``.
+    ``select`` and ``ignore``: rules, as in the settings.
     Raises FsdplintError for names that do not exist.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -83,7 +84,7 @@ def check_paths(
     ignore: Sequence[str] = (),
     isolated: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """The diagnostics of files and of all files below folders; ``together``: all of them start one run. See ``check_text`` for the rest."""
+    """The diagnostics of files and of all files below folders, as ``check_text`` gives them; ``together``: all of them start one run."""
     request = Request(
         paths=tuple(os.fspath(path) for path in paths),
         dialect=dialect,
@@ -117,7 +118,7 @@ def inputs_of(session: Session) -> list[Input]:
     named = tuple(path for path in request.paths if path != "-")
     if "-" in request.paths:
         name = request.stdin_filename or STDIN
-        location = os.path.abspath(request.stdin_filename or "stdin")
+        location = os.path.abspath(request.stdin_filename or "stdin")  # noqa: PTH100 -- as in discovery.py
         if not (request.force_exclude and is_excluded(location, session.settings_of)):
             found.append(Input(name.replace(os.path.sep, "/"), location, data=request.stdin or b""))
     return found + find(named, session.settings_of, request.force_exclude)

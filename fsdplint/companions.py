@@ -1,12 +1,17 @@
 """Files that a config names and that start the same run: where they are."""
 
+# ruff: noqa: PTH109, PTH110, PTH111, PTH113, PTH117, PTH118, PTH120
+# Paths are text here: shown as they are given, normalised by name alone.
+
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from fsdplint.diagnostics import Place
 from fsdplint.dialects import DIALECTS
 from fsdplint.discovery import Input
+from fsdplint.document import parse_dotted
 from fsdplint.plan import is_placeholder
 
 if TYPE_CHECKING:
@@ -14,22 +19,25 @@ if TYPE_CHECKING:
 
 
 class Companions(NamedTuple):
-    """``found``: inputs with the dialect that the naming key settles, None where their own keys tell it; ``missing``: paths as written."""
+    """``found``: inputs with the dialect that the naming key settles, None where their own keys tell it.
+
+    ``missing``: where each is named, and its path as written.
+    """
 
     found: tuple[tuple[Input, str | None], ...]
-    missing: tuple[str, ...]
+    missing: tuple[tuple[Place, str], ...]
 
 
 def companions(file: ConfigFile, location: str) -> Companions:
     """The files that a config (at an absolute path) names, looked up in its folder and those above, up to the root of its repository."""
     found: list[tuple[Input, str | None]] = []
-    missing: list[str] = []
+    missing: list[tuple[Place, str]] = []
     for key, written in file.dialect.companions(file.document):
         if is_placeholder(written):
             continue
         place = _place(written, os.path.dirname(location))
         if place is None:
-            missing.append(written)
+            missing.append((Place(file.document, parse_dotted(key)), written))
         else:
             found.append((Input(_shown(place), place), _settled(key)))
     return Companions(tuple(found), tuple(missing))

@@ -1,12 +1,13 @@
 """Which files there are to look at: given ones, and those below given folders."""
 
+# ruff: noqa: PTH100, PTH110, PTH112, PTH118, PTH120, PTH123
+# Paths are text here: shown as they are given, normalised by name alone.
+
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
-
-from fsdplint.gitignore import ignore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,8 +44,8 @@ class Input(NamedTuple):
 def find(paths: Iterable[str], settings_of: SettingsOf, force_exclude: bool) -> list[Input]:
     """The files of some paths, each once, in the order of the paths and by name below each.
 
-    Below folders: only YAML, TOML and JSON files, without what ``.gitignore`` files and ``exclude`` settings leave out; the latter holds for
-    given files only with ``force_exclude``.
+    Below folders: only YAML, TOML and JSON files, without what ``.gitignore`` files and ``exclude`` settings leave out; the latter hold
+    for given files only with ``force_exclude``.
     """
     found: dict[str, Input] = {}
     for path in paths:
@@ -67,8 +68,12 @@ def _below(path: str, settings_of: SettingsOf, force_exclude: bool) -> Iterator[
 def is_excluded(location: str, settings_of: SettingsOf) -> bool:
     """Whether ``exclude`` settings leave a path out."""
     settings = settings_of(os.path.dirname(location))
-    inner = os.path.relpath(location, settings.folder).replace(os.path.sep, "/") if settings.exclude else ".."
-    return not inner.startswith("..") and ignore(*settings.exclude).covers(inner)
+    if not settings.exclude:
+        return False
+    from fsdplint.gitignore import ignore
+
+    inner = os.path.relpath(location, settings.folder).replace(os.path.sep, "/")
+    return not inner.startswith("../") and ignore(*settings.exclude).covers(inner)
 
 
 class _Walk:
@@ -148,8 +153,10 @@ def _own_rules(folder: str, names: list[str]) -> Ignore | None:
     return _patterns(os.path.join(folder, ".gitignore")) if ".gitignore" in names else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _patterns(path: str) -> Ignore | None:
+    from fsdplint.gitignore import ignore
+
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return ignore(*file.read().splitlines())

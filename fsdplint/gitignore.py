@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 _SPECIAL = re.compile(r"\\(.)|\[([!^]?)(\]?[^\]]*)\]|(\*+)|(\?)|(.)", re.DOTALL)
@@ -39,7 +39,7 @@ class Ignore:
         return any(self.verdict(folder, True) for folder in folders) or bool(self.verdict(path, False))
 
 
-@lru_cache(maxsize=None)
+@cache
 def ignore(*lines: str) -> Ignore:
     """The same object for the same lines."""
     return Ignore(lines)

@@ -1,73 +1,124 @@
-"""Which of the given files start one run together: by ``--together``, by a launch line, by settings, by what a file names."""
+"""Which of the given files start one run together: by ``--together``, by a launch line, by settings."""
+
+# ruff: noqa: PTH109, PTH113, PTH118, PTH120
+# Paths are text here: shown as they are given, normalised by name alone.
 
 from __future__ import annotations
 
 import os
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from fsdplint.dialects import DIALECTS
 from fsdplint.discovery import Input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from fsdplint.commands import Command
+    from fsdplint.diagnostics import Place
     from fsdplint.discovery import SettingsOf
     from fsdplint.request import Request
     from fsdplint.settings import LaunchSetting, Settings
 
 
+LAUNCHER_FLAGS = ("--config_file", "--config-file", "--accelerate_config", "--accelerate-config")
+"""The flags of ``accelerate launch`` and ``trl`` whose value is an accelerate file."""
+
+
 class Group(NamedTuple):
-    """The files of one launch. ``given`` are judged; ``others`` only belong to it; ``missing`` are named and not there. ``command``: the launch line."""
+    """The files of one launch.
+
+    ``given`` are judged; ``others`` only belong to it; ``missing`` are named in the launch line and not there. ``named``: the dialects
+    that the launch line tells of files, by their absolute paths.
+    """
 
     given: tuple[Input, ...]
     others: tuple[Input, ...] = ()
-    missing: tuple[str, ...] = ()
-    command: str | None = None
+    missing: tuple[tuple[Place, str], ...] = ()
+    command: Command | None = None
+    named: Mapping[str, str] = MappingProxyType({})
 
 
 def groups(request: Request, inputs: Sequence[Input], settings_of: SettingsOf) -> list[Group]:
-    """The launches of some inputs; what belongs to none is a launch of its own."""
+    """The launches of some inputs; an input that belongs to none is a launch of its own."""
+    command = _read(request.launch)
     if request.together:
-        return [Group(tuple(inputs), command=request.launch)] if inputs else []
-    if request.launch is not None:
-        found = [_of_line(request.launch, inputs, os.getcwd())]
+        return [_matched((), inputs, os.getcwd(), command)._replace(given=tuple(inputs), others=())] if inputs else []
+    if command is not None:
+        found = [_of_line(command, inputs)]
     else:
-        found = [group for settings, launch in _launches(inputs, settings_of) if (group := _of_setting(settings, launch, inputs)).given]
+        found = [_of_setting(settings, launch, inputs) for settings, launch in _launches(inputs, settings_of)]
+    found = [group for group in found if group.given]
     taken = {item.location for group in found for item in group.given}
     return [*found, *(Group((item,)) for item in inputs if item.location not in taken)]
 
 
+def _read(line: str | None) -> Command | None:
+    if line is None:
+        return None
+    from fsdplint.commands import read_command
+
+    return read_command(line)
+
+
 def _launches(inputs: Iterable[Input], settings_of: SettingsOf) -> list[tuple[Settings, LaunchSetting]]:
-    all_settings = dict.fromkeys(settings_of(os.path.dirname(item.location)) for item in inputs)
-    return [(settings, launch) for settings in all_settings for launch in settings.launches]
+    folders = dict.fromkeys(os.path.dirname(item.location) for item in inputs)
+    everything = dict.fromkeys(settings_of(folder) for folder in folders)
+    return [(settings, launch) for settings in everything for launch in settings.launches]
 
 
-def _of_line(line: str, inputs: Sequence[Input], folder: str) -> Group:
-    """The given files that a launch line names; one that names none speaks of the only given file."""
-    named = named_files(line)
-    if not named:
-        return Group(tuple(inputs) if len(inputs) == 1 else (), command=line)
-    return _matched(named, inputs, folder, line)
+def _of_line(command: Command, inputs: Sequence[Input]) -> Group:
+    """The given files that a launch line names; a line that names none speaks of the only given file."""
+    if not command.mentions and len(inputs) == 1:
+        return Group(tuple(inputs), command=command)
+    return _matched((), inputs, os.getcwd(), command)
 
 
 def _of_setting(settings: Settings, launch: LaunchSetting, inputs: Sequence[Input]) -> Group:
-    named = [*launch.files, *(named_files(launch.command) if launch.command else ())]
-    return _matched(list(dict.fromkeys(named)), inputs, settings.folder, launch.command)
+    return _matched(launch.files, inputs, settings.folder, _read(launch.command))
 
 
-def _matched(named: Sequence[str], inputs: Sequence[Input], folder: str, line: str | None) -> Group:
-    """Given files by path, else by file name; files that are not given but there; and those that are not there."""
+def _matched(files: Sequence[str], inputs: Sequence[Input], folder: str, command: Command | None) -> Group:
+    """The given files that are named, those that are there but not given, and those that are not there."""
     given: dict[str, Input] = {}
-    others: list[Input] = []
-    missing: list[str] = []
-    for name in named:
+    others: dict[str, Input] = {}
+    missing: list[tuple[Place, str]] = []
+    named: dict[str, str] = {}
+    mentions = command.mentions if command is not None else ()
+    for place, name in (*((None, name) for name in files), *mentions):
         location = os.path.normpath(os.path.join(folder, name))
-        base = os.path.basename(name)
-        found = [item for item in inputs if item.location == location] or [
-            item for item in inputs if os.path.basename(item.location) == base and not os.path.exists(location)
-        ]
-        given.update({item.location: item for item in found[:1]})
-        if not found and os.path.isfile(location):
-            others.append(Input(os.path.relpath(location).replace(os.path.sep, "/"), location))
-        elif not found:
-            missing.append(name)
-    return Group(tuple(given.values()), tuple(others), tuple(missing), line)
+        found = _given(name, location, inputs)
+        if found is not None:
+            given[found.location] = found
+        elif os.path.isfile(location):
+            others[location] = Input(os.path.relpath(location).replace(os.path.sep, "/"), location)
+        elif place is not None:
+            missing.append((place, name))
+        dialect = _told(command, name)
+        if dialect is not None:
+            named[found.location if found is not None else location] = dialect
+    return Group(tuple(given.values()), tuple(others.values()), tuple(missing), command, named)
+
+
+def _given(name: str, location: str, inputs: Sequence[Input]) -> Input | None:
+    """The given file that is meant by a name: by path, else by file name, of several the one with most folders in common."""
+    parts = name.replace(os.path.sep, "/").split("/")[::-1]
+    best: list[tuple[int, Input]] = []
+    for item in inputs:
+        if item.location == location:
+            return item
+        own = item.location.replace(os.path.sep, "/").split("/")[::-1]
+        common = next((n for n, (a, b) in enumerate(zip(parts, own, strict=False)) if a != b), min(len(parts), len(own)))
+        best.append((common, item))
+    most = max((common for common, _ in best), default=0)
+    found = [item for common, item in best if common == most]
+    return found[0] if most and len(found) == 1 else None
+
+
+def _told(command: Command | None, name: str) -> str | None:
+    """The dialect of a file that a launch line names, where the flag before it tells that."""
+    if command is None:
+        return None
+    flags = {**dict.fromkeys(LAUNCHER_FLAGS, "accelerate"), "--config": command.dialect.name}
+    return next((dialect for flag, dialect in flags.items() if dialect in DIALECTS and command.document.value((flag,)) == name), None)

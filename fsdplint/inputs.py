@@ -23,6 +23,13 @@ HEAD = 65_536
 """Bytes by which a file that is too large is recognised."""
 
 
+MARKERS = (
+    *(b"fsdp", b"FSDP", b"deepspeed", b"zero_", b"distributed", b"parallel", b"shard", b"precision", b"gradient", b"optim", b"lora"),
+    *(b"train", b"model", b"transformer", b"batch_size", b"learning_rate", b"lightning", b"_component_", b"class_path"),
+)
+"""Pieces of words of which every training config has at least one: a file without any is not worth parsing, and most files have none."""
+
+
 class Loaded(NamedTuple):
     """What became of an input; ``file`` is None unless it was recognised or its dialect is forced."""
 
@@ -42,13 +49,14 @@ def load(item: Input, forced: str | None = None) -> Loaded:
         data = item.data if item.data is not None else _read(item.location, forced is not None and not item.walked)
     except OSError as error:
         return _failed(item, error.strerror or str(error))
+    if forced is None and not _is_promising(data):
+        return _skipped(item)
     document = parse(data, item.path, max_bytes=LIMIT)
     found = _dialect(document, data, forced, item.walked)
     if found is None:
-        return Loaded(item, FileStatus(item.path, None, "skipped", "no training config that is known"))
+        return _skipped(item)
     if document.format not in found.formats:
-        reason = f"{found.name} is written in {' or '.join(found.formats)}"
-        return Loaded(item, FileStatus(item.path, None, "skipped", reason))
+        return _skipped(item, f"{found.name} is written in {' or '.join(found.formats)}")
     file = ConfigFile(document.with_loader(found.loader), found)
     return Loaded(item, FileStatus(item.path, found.name, "checked"), file)
 
@@ -57,9 +65,18 @@ def _failed(item: Input, reason: str) -> Loaded:
     return Loaded(item, FileStatus(item.path, None, "failed", reason))
 
 
+def _skipped(item: Input, reason: str = "no training config that is known") -> Loaded:
+    return Loaded(item, FileStatus(item.path, None, "skipped", reason))
+
+
+def _is_promising(data: bytes) -> bool:
+    """Whether there may be a training config in a file; nobody can tell where it is not UTF-8 at all."""
+    return any(marker in data for marker in MARKERS) or data.startswith((b"\xff", b"\xfe"))
+
+
 def _read(location: str, wanted: bool) -> bytes:
     """The content of a file; of one that is too large and not forced only as much as tells so, unless its head is recognised."""
-    with open(location, "rb") as file:
+    with open(location, "rb") as file:  # noqa: PTH123 -- see discovery.py
         mode = os.fstat(file.fileno())
         if not stat.S_ISREG(mode.st_mode):
             return file.read(LIMIT + 1)

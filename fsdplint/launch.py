@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.plan import Fact, Plan
+from fsdplint.precedence import flags_over_file, trainer_over_launcher, with_companion, with_flags
 
 if TYPE_CHECKING:
+    from fsdplint.diagnostics import Place
     from fsdplint.dialects import Dialect
     from fsdplint.document import Document
     from fsdplint.target import Target, Versions
+
+LAUNCHER = "accelerate"
+"""The dialect of the files that ``accelerate launch`` reads itself."""
 
 
 class ConfigFile:
@@ -19,36 +24,59 @@ class ConfigFile:
 
     def __init__(self, document: Document, dialect: Dialect) -> None:
         self.document = document
-        self.dialect = dialect
+        self.dialect = dialect.for_document(document)
 
 
 class Launch:
-    """The files and the command line that start one run. ``command`` is the launch line read as a document of flags; None where no line was given."""
+    """The files and the command line that start one run.
 
-    __slots__ = ("command", "files")
+    ``command``: the launch line read as a document of flags; None where no line was given. ``missing``: files that are named and were not found,
+    each with the place that names it and the name as written.
+    """
 
-    def __init__(self, files: tuple[ConfigFile, ...], command: ConfigFile | None = None) -> None:
+    __slots__ = ("command", "files", "missing")
+
+    def __init__(self, files: tuple[ConfigFile, ...], command: ConfigFile | None = None, missing: tuple[tuple[Place, str], ...] = ()) -> None:
         self.files = files
         self.command = command
+        self.missing = missing
 
     @property
     def members(self) -> tuple[ConfigFile, ...]:
         """The files and, last, the command line."""
         return (*self.files, self.command) if self.command else self.files
 
-
     @property
     def main(self) -> ConfigFile:
-        """The member whose dialect speaks for the launch: the training file, else the launcher's file."""
-        trainers = [file for file in self.files if file.dialect.name != "accelerate"]
-        return (trainers or list(self.files))[-1]
+        """The member whose dialect speaks for the launch: the training file, else the launcher's file, else the engine's."""
+        trainers = [file for file in self.files if file.dialect.name != LAUNCHER and not file.dialect.is_companion]
+        return (trainers or [file for file in self.files if file.dialect.name == LAUNCHER] or list(self.files))[-1]
 
 
 def merged(launch: Launch, plans: dict[ConfigFile, Plan], versions: Versions, target: Target) -> Plan:
-    """One plan for a launch from its members' plans, by upstream's precedence."""
-    first = plans[launch.files[0]] if launch.files else Plan()
-    plan = first.copy()
+    """One plan for a launch from its members' plans, by upstream's precedence; what nobody says, ``--device`` and ``--gpus`` fill in."""
+    plan = _launched(launch, plans, versions) if launch.files else Plan()
     _outside(plan, target)
+    return plan
+
+
+def _launched(launch: Launch, plans: dict[ConfigFile, Plan], versions: Versions) -> Plan:
+    """Flags beat the accelerate file; what reads the training file settles the two; companions only fill gaps."""
+    main, command = launch.main, launch.command
+    launcher = next((plans[file] for file in launch.files if file is not main and file.dialect.name == LAUNCHER), None)
+    plan = plans[main].copy()
+    if command is not None and command.dialect.starts == "training" and command.dialect.name == main.dialect.name:
+        plan = with_flags(plan, plans[command])
+    elif command is not None and command.dialect.starts == "processes":
+        if main.dialect.name == LAUNCHER:
+            plan = flags_over_file(plan, plans[command])
+        else:
+            launcher = flags_over_file(launcher, plans[command]) if launcher is not None else plans[command]
+    if launcher is not None:
+        plan = trainer_over_launcher(plan, launcher, main.dialect.name, versions)
+    for file in launch.files:
+        if file is not main and file.dialect.is_companion:
+            plan = with_companion(plan, plans[file])
     return plan
 
 

@@ -28,6 +28,7 @@ def lint(launch: Launch, target: Target, rules: Iterable[Rule]) -> list[Diagnost
     """The diagnostics of one launch, in the contract's order.
 
     A fault that holds on every point of the target keeps its severity; one that holds on some is at most a warning and says on which.
+    Where upstream refuses the launch nothing trains, so that what would mislead is a warning beside the refusal.
     Raises RuleCrash when a rule raises.
     """
     rules = list(rules)
@@ -35,11 +36,12 @@ def lint(launch: Launch, target: Target, rules: Iterable[Rule]) -> list[Diagnost
     target = settled_target(launch, target)
     points = target.points()
     for versions in points:
-        for key, finding in _findings(launch, target, versions, rules):
+        found = dict(_findings(launch, target, versions, rules))
+        refused = any(finding.outcome == "refused" for finding in found.values())
+        for key, finding in found.items():
             entry = seen.setdefault(key, _Seen(finding, [], []))
-            if not entry.points or entry.points[-1] is not versions:
-                entry.points.append(versions)
-                entry.severities.append(finding.severity)
+            entry.points.append(versions)
+            entry.severities.append(Severity.WARNING if refused and finding.outcome == "misleads" else finding.severity)
     names = {file.document.path: file.dialect.name for file in launch.members}
     return ordered(_diagnostic(entry, len(points), target, names) for entry in seen.values())
 
@@ -61,7 +63,7 @@ def _findings(launch: Launch, target: Target, versions: Versions, rules: list[Ru
     plan, own = plans_of(launch, target, versions)
     for file in launch.members:
         context = Context(launch, file, plan, own, versions, target)
-        broken = bool(file.document.problems)
+        broken = any(problem.fatal for problem in file.document.problems)
         for rule in rules:
             if rule.dialects and file.dialect.name not in rule.dialects:
                 continue

@@ -91,6 +91,11 @@ class Fact(Generic[T]):
         return self.place is not None
 
     @property
+    def is_silent(self) -> bool:
+        """Whether nothing is known of it: it is neither written nor has a value."""
+        return self.place is None and self.value is None
+
+    @property
     def as_written(self) -> bool:
         """Whether what runs is what the file asks for."""
         return self.written == self.value
@@ -122,7 +127,7 @@ class Fact(Generic[T]):
 class Plan:
     """The decisions of one launch. Every attribute is a Fact; one that nobody decides has the value None.
 
-    Engines: ``fsdp`` and ``deepspeed`` say whether the engine is on (place: what switches it), ``deepspeed_config`` the path or mapping.
+    Engines: ``launcher`` is what accelerate starts the processes with (``fsdp``, ``deepspeed``, ``megatron-lm``, ``ddp``, ``xla``, ``sagemaker``, or ``none``); ``fsdp`` and ``deepspeed`` say whether the engine is on (place: what switches it), ``deepspeed_config`` the path or mapping.
     FSDP: ``fsdp_options`` (any FSDP option is written; place: the block), ``fsdp_version`` 1 or 2, ``sharding``, ``offload``,
     ``wrap_policy``, ``wrap_classes`` (names), ``min_num_params``, ``state_dict``, ``activation_checkpointing``, ``ram_efficient``,
     ``sync_module_states``, ``orig_params``, ``backward_prefetch``, ``forward_prefetch``, ``limit_all_gathers``.
@@ -131,6 +136,7 @@ class Plan:
     ``model`` (name or path), ``task``. Machines: ``device``, ``processes`` (world size), ``machines``, mesh sizes ``dp_replicate``, ``dp_shard``, ``tp``, ``cp``, ``sp``.
     """
 
+    launcher: Fact[str]
     fsdp: Fact[bool]
     deepspeed: Fact[bool]
     deepspeed_config: Fact[Any]

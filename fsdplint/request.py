@@ -8,9 +8,10 @@ from typing import NamedTuple
 class Request(NamedTuple):
     """The command line or the API call, checked for names that do not exist by whoever uses them.
 
-    ``paths`` as given, ``-`` for ``stdin``, whose path is ``stdin_filename``. ``dialect``: of the primary files. ``launch``: the command line that
-    starts the run. ``together``: all given files are one launch. ``targets``: requirements. ``select`` None: what settings say, else all.
-    ``config``: a settings file instead of the closest one. ``isolated``: no settings, no requirement files. ``jobs``: processes, 0 for as many as cores.
+    ``paths`` as given, ``-`` for ``stdin``, whose path is ``stdin_filename``. ``dialect``: of the primary files. ``launch``: the command
+    line that starts the run. ``together``: all given files are one launch. ``targets``: requirements. ``select`` None: what settings say,
+    else all. ``config``: a settings file instead of the closest one. ``isolated``: no settings, no requirement files. ``jobs``: processes,
+    0 for one for each core.
     """
 
     paths: tuple[str, ...] = (".",)

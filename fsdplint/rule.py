@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Finding:
     """A fault as a rule sees it: symbolic, before spans, versions and severities of other target points are known."""
 
-    __slots__ = ("at", "help", "message", "related", "rule", "severity", "versions")
+    __slots__ = ("at", "help", "message", "outcome", "related", "rule", "severity", "versions")
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class Finding:
         message: str,
         severity: Severity,
         *,
+        outcome: str | None = None,
         help: str | None = None,
         related: Sequence[tuple[Place, str]] = (),
         versions: str | None = None,
@@ -39,6 +40,7 @@ class Finding:
         self.at = at
         self.message = message
         self.severity = severity
+        self.outcome = outcome
         self.help = help
         self.related = tuple(related)
         self.versions = versions
@@ -76,7 +78,7 @@ class Rule:
     ) -> Finding:
         """A finding of this rule; ``outcome`` (a word of OUTCOMES) sets the severity, else the rule's own holds."""
         severity = OUTCOMES[outcome] if outcome else self.severity
-        return Finding(self, at, message, severity, help=help, related=related, versions=versions)
+        return Finding(self, at, message, severity, outcome=outcome, help=help, related=related, versions=versions)
 
     def claimed(
         self, claim: Claim, at: Place, fault: str, *, related: Sequence[tuple[Place, str]] = (), help: str | None = None
@@ -132,8 +134,9 @@ class Context:
 
     @property
     def is_whole_launch(self) -> bool:
-        """Whether nothing outside the given files and flags can still change the plan: a command line is given, or the dialect is the whole story."""
-        return self.launch.command is not None or self.dialect.is_whole_story
+        """Whether nothing outside the given files and flags can change the plan: the flags of a launcher are given, or the dialect is the whole story."""
+        command = self.launch.command
+        return (command is not None and bool(command.dialect.starts)) or self.dialect.is_whole_story
 
     @cached_property
     def written(self) -> list[Written]:

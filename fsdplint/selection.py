@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import RuleInfo, Severity
 from fsdplint.errors import SettingsError, UsageError
-from fsdplint.gitignore import ignore
 from fsdplint.rule import Pack, load_pack
-from fsdplint.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +23,8 @@ class Selection:
     """The rules of all packs that the settings name, and those of them that run.
 
     Of selectors the most precise decides, a code or name before a prefix before ``ALL``; of equally precise ones ``ignore``.
-    ``select`` of the command line puts that of the settings and their ``ignore`` aside. Raises UsageError and SettingsError for selectors that
-    choose nothing, and for rule packs that cannot be imported.
+    ``select`` of the command line puts that of the settings and their ``ignore`` aside. Raises UsageError and SettingsError for selectors
+    that choose nothing, and for rule packs that cannot be imported.
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class Selection:
         self.codes = frozenset(chosen)
         self.rules: list[Rule] = [rule for rule in self.pack.rules if rule.code in chosen]
         self._folder = settings.folder
-        self._ignores = [(ignore(glob), frozenset(own.weights(words))) for glob, words in settings.per_file_ignores]
+        self._ignores = [(glob, frozenset(own.weights(words))) for glob, words in settings.per_file_ignores]
         self._levels = {code: Severity.of(level) for word, level in settings.severity for code in own.weights((word,))}
 
     def levelled(self, diagnostic: Diagnostic) -> Diagnostic:
@@ -57,23 +56,21 @@ class Selection:
 
     def ignored_in(self, location: str) -> frozenset[str]:
         """The codes that ``per-file-ignores`` silence in a file (absolute path)."""
-        found: frozenset[str] = frozenset()
-        if self._ignores:
-            path = below(location, self._folder)
-            for glob, codes in self._ignores:
-                found |= codes if path is not None and glob.covers(path) else frozenset()
-        return found
+        path = below(location, self._folder) if self._ignores else None
+        if path is None:
+            return frozenset()
+        from fsdplint.gitignore import ignore
+
+        return frozenset(code for glob, codes in self._ignores if ignore(glob).covers(path) for code in codes)
 
 
 def below(location: str, folder: str) -> str | None:
     """A path relative to a folder, with ``/``; None where it does not lie below it."""
-    import os.path
-
     location, folder = location.replace(os.path.sep, "/"), folder.replace(os.path.sep, "/").rstrip("/")
     return location[len(folder) + 1 :] if location.startswith(folder + "/") else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def selection(
     settings: Settings, select: tuple[str, ...] | None, extend_select: tuple[str, ...], ignored: tuple[str, ...]
 ) -> Selection:
@@ -123,6 +120,8 @@ def summary(rule: Rule) -> str:
 
 def hint(pack: Pack, word: str) -> str:
     """What a rule's code or name was probably meant to be."""
+    from fsdplint.spelling import did_you_mean
+
     return did_you_mean(word, [name for rule in pack.rules for name in (rule.code, rule.name)])
 
 
@@ -130,10 +129,12 @@ def _pack(settings: Settings) -> Pack:
     packs = tuple(dict.fromkeys(("fsdplint_rules", *settings.rule_packs)))
     try:
         return _loaded(packs)
-    except (ImportError, AttributeError, TypeError) as error:
-        raise SettingsError(f"{settings.source}: rule-packs: {error}") from error
+    except Exception as error:
+        if not settings.rule_packs:
+            raise
+        raise SettingsError(f"{settings.source}: rule-packs: {type(error).__name__}: {error}") from error
 
 
-@lru_cache(maxsize=None)
+@cache
 def _loaded(packs: tuple[str, ...]) -> Pack:
     return load_pack(packs)

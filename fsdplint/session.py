@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.assumptions import assumed
-from fsdplint.companions import companions
 from fsdplint.dialects import DIALECTS
 from fsdplint.errors import UsageError
 from fsdplint.inputs import Loaded, load
 from fsdplint.launch import Launch
 from fsdplint.linter import lint, settled_target
-from fsdplint.selection import Selection, hint, selection
+from fsdplint.selection import Selection, selection
 from fsdplint.settings import NONE, Settings, settings_for, settings_in
-from fsdplint.spelling import did_you_mean
-from fsdplint.suppressions import CODE, Suppressions
 from fsdplint.target import resolve_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
-    from fsdplint.diagnostics import Diagnostic, FileStatus, RuleInfo, TargetInfo
+    from fsdplint.diagnostics import Diagnostic, FileStatus, Place, RuleInfo, TargetInfo
     from fsdplint.discovery import Input
     from fsdplint.grouping import Group
-    from fsdplint.launch import ConfigFile
     from fsdplint.request import Request
+    from fsdplint.suppressions import Suppressions
     from fsdplint.target import Target
 
 LAUNCHERS = ("accelerate", "deepspeed")
@@ -36,7 +33,7 @@ LAUNCHERS = ("accelerate", "deepspeed")
 class Job(NamedTuple):
     """A launch that is ready to be judged.
 
-    ``given``: the paths (as shown) whose own diagnostics are wanted. ``locations``: the absolute path of every member, by its path as shown.
+    ``given``: the paths (as shown) whose own diagnostics are wanted. ``locations``: the absolute path of each member, by its path as shown.
     ``target`` is settled: what the dialects' packages pin is in it.
     """
 
@@ -51,7 +48,8 @@ class Job(NamedTuple):
 class Verdict(NamedTuple):
     """What became of one launch, in plain values that another process can send.
 
-    ``given``: the paths of the given files. ``alone``: the real place of a file that is a launch of its own, else None; ``joined``: the places of members that were not given.
+    ``given``: the paths of the given files. ``alone``: the real place of a file that is a launch of its own, else None; ``joined``: the
+    places of members that were not given.
     ``faults``: diagnostics about suppressions, which hold only if no other launch of the same file has a use for them.
     ``silenced``: what comments and settings took out. ``fail_on``: what the settings say. ``rules``: those that spoke.
     """
@@ -64,10 +62,10 @@ class Verdict(NamedTuple):
     faults: tuple[Diagnostic, ...] = ()
     silenced: tuple[Diagnostic, ...] = ()
     fail_on: str | None = None
-    target: dict[str, TargetInfo] = {}
+    target: Mapping[str, TargetInfo] = MappingProxyType({})
     device: str | None = None
     notes: tuple[str, ...] = ()
-    rules: dict[str, RuleInfo] = {}
+    rules: Mapping[str, RuleInfo] = MappingProxyType({})
 
 
 class Session:
@@ -76,6 +74,8 @@ class Session:
     def __init__(self, request: Request) -> None:
         self.request = request
         if request.dialect is not None and request.dialect not in DIALECTS:
+            from fsdplint.spelling import did_you_mean
+
             raise UsageError(f"unknown dialect {request.dialect!r}{did_you_mean(request.dialect, DIALECTS)}")
         self._only = settings_in(request.config) if request.config is not None else NONE if request.isolated else None
 
@@ -90,6 +90,8 @@ class Session:
 
     def target_of(self, folder: str) -> Target:
         """The target of files of a folder. Raises TargetError."""
+        from pathlib import Path
+
         request, settings = self.request, self.settings_of(folder)
         return resolve_target(
             options=request.targets,
@@ -112,45 +114,52 @@ class Session:
 
     def job(self, group: Group) -> tuple[Job | None, tuple[FileStatus, ...]]:
         """A launch of the files of a group that are training configs, with what became of each given file; None where there are none."""
-        several = len(group.given) + len(group.others) > 1
-        loaded = [self._load(item, several) for item in group.given]
+        loaded = [self._load(item, group) for item in group.given]
         statuses = tuple(one.status for one in loaded)
         members = [one for one in loaded if one.file is not None]
         if not members:
             return None, statuses
-        members += [one for item in group.others if (one := self._load(item, several)).file is not None]
+        members += [one for item in group.others if (one := self._load(item, group)).file is not None]
         missing = [*group.missing]
         for one in tuple(members):
-            missing += self._join(one, members)
-        folder = os.path.dirname(members[0].input.location)
-        launch = Launch(tuple(one.file for one in members if one.file is not None))
+            missing += _join(one, members)
+        folder = os.path.dirname(members[0].input.location)  # noqa: PTH120 -- as in discovery.py
+        launch = Launch(tuple(one.file for one in members if one.file is not None), group.command, tuple(missing))
         return Job(
             launch,
             settled_target(launch, self.target_of(folder)),
             self.selection_of(folder),
             self.settings_of(folder),
-            frozenset(one.status.path for one in loaded),
+            frozenset(status.path for status in statuses),
             {one.status.path: one.input.location for one in members},
         ), statuses
 
-    def _load(self, item: Input, several: bool) -> Loaded:
+    def _load(self, item: Input, group: Group) -> Loaded:
+        """What a file's own keys tell of its dialect comes before the launch line, and for launchers' files before --dialect."""
         forced = self.request.dialect
-        if forced is None or forced in LAUNCHERS or not several:
+        is_alone = len(group.given) + len(group.others) == 1
+        if forced is not None and (is_alone or forced in LAUNCHERS):
             return load(item, forced)
+        told = group.named.get(item.location)
         own = load(item)
-        return own if own.status.dialect in LAUNCHERS else load(item, forced)
+        if own.status.status == "failed" or own.status.dialect in LAUNCHERS or (forced is None and (own.file or told is None)):
+            return own
+        return load(item, told if told in LAUNCHERS else forced or told)
 
-    def _join(self, member: Loaded, members: list[Loaded]) -> tuple[str, ...]:
-        """Add the files that a member names; returns those that are not there."""
-        if member.file is None:
-            return ()
-        named = companions(member.file, member.input.location)
-        present = {os.path.realpath(one.input.location) for one in members} if named.found else set()
-        for item, dialect in named.found:
-            if os.path.realpath(item.location) not in present:
-                companion = load(item, dialect)
-                members += [companion] if companion.file is not None else []
-        return named.missing
+
+def _join(member: Loaded, members: list[Loaded]) -> list[tuple[Place, str]]:
+    """Add the files that a member names to the members; returns those that are not there."""
+    if member.file is None or not member.file.dialect.companions(member.file.document):
+        return []
+    from fsdplint.companions import companions
+
+    named = companions(member.file, member.input.location)
+    present = {os.path.realpath(one.input.location) for one in members} if named.found else set()
+    for item, dialect in named.found:
+        if os.path.realpath(item.location) not in present:
+            companion = load(item, dialect)
+            members += [companion] if companion.file is not None else []
+    return list(named.missing)
 
 
 def _is_wanted(diagnostic: Diagnostic, given: frozenset[str]) -> bool:
@@ -161,20 +170,21 @@ def _is_wanted(diagnostic: Diagnostic, given: frozenset[str]) -> bool:
 
 def _sifted(job: Job, group: Group, statuses: tuple[FileStatus, ...], diagnostics: list[Diagnostic]) -> Verdict:
     """Take out what comments and settings silence, and judge the comments."""
-    files = {file.document.path: file for file in job.launch.files}
-    comments = {path: Suppressions(file.document, job.selection.pack) for path, file in files.items()}
-    ignored = {path: job.selection.ignored_in(job.locations[path]) for path in files}
-    kept, silenced = [], []
+    comments = _comments(job)
+    ignored = {path: job.selection.ignored_in(location) for path, location in job.locations.items()}
+    kept: list[Diagnostic] = []
+    silenced: list[Diagnostic] = []
     for diagnostic in diagnostics:
         path = diagnostic.path
         # Both are asked, so that a comment beside a setting does not count as useless.
         by_comment = path in comments and comments[path].silences(diagnostic)
         (silenced if by_comment or diagnostic.code in ignored.get(path, ()) else kept).append(diagnostic)
     faults = [
-        fault
-        for path, file in files.items()
-        if path in job.given and CODE not in ignored[path]
-        for fault in _suppression_faults(job.selection, comments[path], file)
+        job.selection.levelled(fault)
+        for path, found in comments.items()
+        if path in job.given
+        for fault in found.faults(job.selection.rules, job.selection.pack)
+        if fault.code not in ignored[path]
     ]
     places = {path: os.path.realpath(location) for path, location in job.locations.items()}
     is_alone = len(group.given) == 1 and group.command is None and not group.others
@@ -194,10 +204,11 @@ def _sifted(job: Job, group: Group, statuses: tuple[FileStatus, ...], diagnostic
     )
 
 
-def _suppression_faults(chosen: Selection, comments: Suppressions, file: ConfigFile) -> Iterable[Diagnostic]:
-    rule = next((rule for rule in chosen.rules if rule.code == CODE), None)
-    if rule is None:
-        return ()
-    ran = [r.code for r in chosen.rules if not (file.document.problems and r.needs_tree)]
-    found = comments.faults(rule, file.dialect.name, ran, lambda word: hint(chosen.pack, word))
-    return [chosen.levelled(fault) for fault in found]
+def _comments(job: Job) -> dict[str, Suppressions]:
+    """The suppressions of every member that has any."""
+    files = [file for file in job.launch.files if "fsdplint:" in file.document.text]
+    if not files:
+        return {}
+    from fsdplint.suppressions import Suppressions
+
+    return {file.document.path: Suppressions(file, job.selection.pack) for file in files}

@@ -1,9 +1,12 @@
 """Settings: ``[tool.fsdplint]`` in the closest pyproject.toml, or fsdplint.toml."""
 
+# ruff: noqa: PTH100, PTH109, PTH118, PTH119, PTH120, PTH123
+# Paths are text here: importing pathlib takes as long as importing all of the rules.
+
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
+import os
+from functools import cache
 from typing import Any, NamedTuple
 
 from fsdplint.errors import SettingsError
@@ -17,7 +20,7 @@ class LaunchSetting(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a settings file says; every field has the meaning of its key. ``source``: the file as shown, ``folder``: what its paths are relative to."""
+    """What a settings file says, by its keys. ``source``: the file as shown, ``folder``: what its paths are relative to."""
 
     source: str = ""
     folder: str = ""
@@ -38,15 +41,14 @@ NONE = Settings()
 """What holds where nobody says anything."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def settings_for(folder: str) -> Settings:
     """The settings of the files in a folder (absolute): those of the closest folder, itself or above, that has any.
 
     In one folder fsdplint.toml wins over pyproject.toml, which counts only where it has ``[tool.fsdplint]``.
     Raises SettingsError for a file that cannot be read or says what no setting is.
     """
-    here = Path(folder)
-    own, project = here / "fsdplint.toml", here / "pyproject.toml"
+    own, project = os.path.join(folder, "fsdplint.toml"), os.path.join(folder, "pyproject.toml")
     data = _bytes(own)
     if data is not None:
         whole = _table(own, data)
@@ -56,22 +58,21 @@ def settings_for(folder: str) -> Settings:
         whole = _table(project, data)
         if _tool(whole) is not None:
             return _settings(project, data, whole, _tool(whole))
-    parent = str(here.parent)
+    parent = os.path.dirname(folder)
     return NONE if parent == folder else settings_for(parent)
 
 
-@lru_cache(maxsize=None)
+@cache
 def settings_in(path: str) -> Settings:
     """The settings of a file named by ``--config``: its ``[tool.fsdplint]``, or the whole of it. Raises SettingsError."""
-    file = Path(path)
-    data = _bytes(file)
+    data = _bytes(path)
     if data is None:
         raise SettingsError(f"{path}: no such file")
-    whole = _table(file, data)
+    whole = _table(path, data)
     inner = _tool(whole)
-    if inner is None and file.name == "pyproject.toml":
+    if inner is None and os.path.basename(path) == "pyproject.toml":
         return NONE
-    return _settings(file, data, whole, whole if inner is None else inner)
+    return _settings(path, data, whole, whole if inner is None else inner)
 
 
 def forget() -> None:
@@ -80,24 +81,23 @@ def forget() -> None:
     settings_in.cache_clear()
 
 
-def _bytes(path: Path) -> bytes | None:
+def _bytes(path: str) -> bytes | None:
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise SettingsError(f"{shown(path)}: {error.strerror or error}") from None
 
 
-def shown(path: Path) -> str:
+def shown(path: str) -> str:
     """A file below the current folder as seen from there, else its whole path."""
-    try:
-        return path.absolute().relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return path.as_posix()
+    location, here = os.path.abspath(path), os.path.join(os.getcwd(), "")
+    return location.removeprefix(here).replace(os.path.sep, "/")
 
 
-def _table(path: Path, data: bytes) -> dict[str, Any]:
+def _table(path: str, data: bytes) -> dict[str, Any]:
     import tomli
 
     try:
@@ -111,14 +111,14 @@ def _tool(table: dict[str, Any]) -> Any:
     return tool.get("fsdplint") if isinstance(tool, dict) else None
 
 
-def _settings(path: Path, data: bytes, whole: dict[str, Any], table: Any) -> Settings:
+def _settings(path: str, data: bytes, whole: dict[str, Any], table: Any) -> Settings:
     from fsdplint.settings_check import check
 
     name = shown(path)
     check(table, name, data, ("tool", "fsdplint") if table is _tool(whole) else ())
     return Settings(
         source=name,
-        folder=str(path.absolute().parent),
+        folder=os.path.dirname(os.path.abspath(path)),
         select=tuple(table["select"]) if "select" in table else None,
         extend_select=tuple(table.get("extend-select", ())),
         ignore=tuple(table.get("ignore", ())),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fsdplint.errors import SettingsError
@@ -31,7 +31,7 @@ def check(table: Any, name: str, data: bytes, prefix: tuple[str, ...]) -> None:
     raise SettingsError(f"{name}{_line(data, (*prefix, *path))}: {message}")
 
 
-@lru_cache(maxsize=None)
+@cache
 def schema() -> dict[str, Any]:
     """The JSON Schema of the settings."""
     import json
@@ -61,8 +61,9 @@ def _explained(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
         known = error.schema["properties"]
         key = next(key for key in instance if key not in known)
         return (*path, key), f"unknown setting {key!r}{did_you_mean(key, known)}"
-    if error.validator == "enum":
-        return path, f"{where}: {instance!r} is none of {', '.join(error.validator_value)}{did_you_mean(str(instance), error.validator_value)}"
+    if error.validator == "enum" and isinstance(error.schema, dict):
+        words = [str(word) for word in error.schema["enum"]]
+        return path, f"{where}: {instance!r} is none of {', '.join(words)}{did_you_mean(str(instance), words)}"
     wanted = {"array": "a list", "object": "a table", "string": "a text"}[str(error.validator_value)]
     return path, f"{where} must be {wanted}, not {instance!r}"
 

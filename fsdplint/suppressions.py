@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.diagnostics import Diagnostic, Place, resolve
+from fsdplint.selection import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Sequence
 
-    from fsdplint.document import Document
+    from fsdplint.launch import ConfigFile
     from fsdplint.rule import Pack, Rule
 
 CODE = "FSD008"
@@ -21,7 +22,7 @@ _WORD = re.compile(r"[^\s,]+")
 
 
 class Suppression(NamedTuple):
-    """One rule named by one comment. ``line``: whose diagnostics it silences, 0 for the whole file; ``code``: None where no rule has that name."""
+    """A rule that a comment names. ``line``: the one it speaks of, 0 for the whole file; ``code``: None where no rule has that name."""
 
     word: str
     code: str | None
@@ -32,22 +33,23 @@ class Suppression(NamedTuple):
 class Suppressions:
     """The suppressions of one document, and which of them were of use."""
 
-    def __init__(self, document: Document, pack: Pack) -> None:
-        self._document = document
+    def __init__(self, file: ConfigFile, pack: Pack) -> None:
+        document = self._document = file.document
+        self._dialect = file.dialect.name
         self._used: set[Suppression] = set()
         self._found: list[Suppression] = []
         self._malformed: list[tuple[tuple[int, int], str]] = []
-        if "fsdplint:" in document.text:
-            comments = document.comments()
-            alone = {line for line, start, _ in comments if not document.line(line)[: document.position(start)[1] - 1].strip()}
-            for line, start, text in comments:
-                for match in _PRAGMA.finditer(text):
-                    self._read(match, start, _governed(line, alone), pack)
+        comments = document.comments()
+        alone = {line for line, start, _ in comments if not document.line(line)[: document.position(start)[1] - 1].strip()}
+        for line, start, text in comments:
+            for match in _PRAGMA.finditer(text):
+                self._read(match, start, _governed(line, alone), pack)
 
     def _read(self, match: re.Match[str], start: int, line: int, pack: Pack) -> None:
         verb, words = match["verb"], match["words"]
         if verb not in ("ignore", "ignore-file"):
-            self._malformed.append((_shifted(match.span(), start), f"unknown comment `fsdplint: {verb}`: write ignore[...] or ignore-file[...]"))
+            message = f"`fsdplint: {verb}` means nothing: write ignore[CODE] or ignore-file[CODE]"
+            self._malformed.append((_shifted(match.span(), start), message))
             return
         named = list(_WORD.finditer(words or ""))
         if not named:
@@ -64,25 +66,27 @@ class Suppressions:
         self._used.update(hits)
         return bool(hits)
 
-    def faults(self, rule: Rule, dialect: str, ran: Iterable[str], hint: Callable[[str], str]) -> list[Diagnostic]:
-        """What is wrong with the suppressions after all rules spoke: diagnostics of ``rule``.
+    def faults(self, rules: Sequence[Rule], pack: Pack) -> list[Diagnostic]:
+        """What is wrong with the suppressions after ``rules`` spoke, found in the name of FSD008 if it is among them.
 
-        ``ran``: the codes that could speak of this document; the suppression of another rule is left alone.
+        The suppression of a rule that does not run, or cannot on a broken file, is left alone.
         """
-        codes = set(ran)
-        found = [self._fault(rule, dialect, span, message) for span, message in self._malformed]
+        own = next((rule for rule in rules if rule.code == CODE), None)
+        if own is None:
+            return []
+        ran = {rule.code for rule in rules if rule.code != CODE and not (self._document.problems and rule.needs_tree)}
+        found = [self._fault(own, span, message) for span, message in self._malformed]
         for suppression in self._found:
             word, code, _, span = suppression
             if code is None:
-                found.append(self._fault(rule, dialect, span, f"no rule is called {word!r}{hint(word)}"))
-            elif code in codes and code != CODE and suppression not in self._used:
-                found.append(self._fault(rule, dialect, span, f"{word} silences nothing here", "remove it"))
+                found.append(self._fault(own, span, f"no rule is called {word!r}{hint(pack, word)}"))
+            elif code in ran and suppression not in self._used:
+                found.append(self._fault(own, span, f"{word} silences nothing here", "remove it"))
         return [fault for fault in found if not self.silences(fault)]
 
-    def _fault(self, rule: Rule, dialect: str, span: tuple[int, int], message: str, help: str | None = None) -> Diagnostic:
+    def _fault(self, rule: Rule, span: tuple[int, int], message: str, help: str | None = None) -> Diagnostic:
         _, where, snippet = resolve(Place(self._document, (), span))
-        path = self._document.path
-        return Diagnostic(rule.code, rule.name, rule.severity, message, help, path, dialect, None, where, snippet)
+        return Diagnostic(rule.code, rule.name, rule.severity, message, help, self._document.path, self._dialect, None, where, snippet)
 
 
 def _governed(line: int, alone: set[int]) -> int:

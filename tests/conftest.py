@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fsdplint.commands import read_command
 from fsdplint.dialects import dialect as dialect_named
 from fsdplint.dialects import recognise
 from fsdplint.document import parse
@@ -25,16 +26,17 @@ if TYPE_CHECKING:
 SHARED = Path(__file__).parents[1].parent / "shared"
 
 
-def launch_of(*texts: str, dialects: Sequence[str | None] = (), paths: Sequence[str] = ()) -> Launch:
-    """A launch of texts; a dialect of None is recognised from the text."""
+def launch_of(*texts: str, dialects: Sequence[str | None] = (), paths: Sequence[str] = (), line: str | None = None) -> Launch:
+    """A launch of texts and a launch line; a dialect of None is recognised from the text."""
     files = []
     for number, text in enumerate(texts):
         name = dialects[number] if number < len(dialects) else None
         path = paths[number] if number < len(paths) else f"file{number}.yaml"
         found = dialect_named(name) if name else recognise(parse(text, path))
         assert found is not None, "not recognised"
-        files.append(ConfigFile(parse(text, path, loader=found.loader), found))
-    return Launch(tuple(files))
+        document = parse(text, path, loader=found.loader)
+        files.append(ConfigFile(document, found.for_document(document)))
+    return Launch(tuple(files), read_command(line) if line else None)
 
 
 def target_of(target: Sequence[str] = (), device: str | None = None, gpus: int | None = None):  # noqa: ANN201
@@ -50,15 +52,25 @@ def lint(
     device: str | None = None,
     gpus: int | None = None,
     path: str = "file0.yaml",
+    line: str | None = None,
 ) -> list[Diagnostic]:
-    """The diagnostics of one file, or of several as one launch (then name ``dialects``)."""
-    launch = launch_of(text, *more, dialects=dialects or (dialect,), paths=(path,))
+    """The diagnostics of one file, or of several as one launch (then name ``dialects``); ``line`` is the launch line."""
+    launch = launch_of(text, *more, dialects=dialects or (dialect,), paths=(path,), line=line)
     return lint_launch(launch, target_of(target, device, gpus), load_pack().rules)
 
 
-def read(text: str, *, dialect: str | None = None, target: Sequence[str] = (), device: str | None = None, gpus: int | None = None) -> Plan:
-    """The merged plan of one file on the newest point of the target."""
-    launch = launch_of(text, dialects=(dialect,))
+def read(
+    text: str,
+    *more: str,
+    dialect: str | None = None,
+    dialects: Sequence[str | None] = (),
+    target: Sequence[str] = (),
+    device: str | None = None,
+    gpus: int | None = None,
+    line: str | None = None,
+) -> Plan:
+    """The merged plan of one file, or of several as one launch, on the newest point of the target."""
+    launch = launch_of(text, *more, dialects=dialects or (dialect,), line=line)
     full = settled_target(launch, target_of(target, device, gpus))
     return plans_of(launch, full, full.points()[0])[0]
 

@@ -52,6 +52,7 @@ DIALECTS: dict[str, str] = {
     "trl": "fsdplint.dialects.trl:Trl",
     "axolotl": "fsdplint.dialects.axolotl:Axolotl",
     "soup": "fsdplint.dialects.soup:Soup",
+    "deepspeed": "fsdplint.dialects.deepspeed:Deepspeed",
 }
 """Every dialect by name, and where its class is."""
 

@@ -18,7 +18,8 @@ class Dialect:
     """A framework's config files. Subclasses state the attributes, tell their files by content, and settle what keys mean together.
 
     ``name`` is the contract's name, ``package`` the PyPI name whose releases decide, ``title`` the name in sentences, ``formats`` the document formats it is written in,
-    ``loader`` how the framework reads YAML (see ``fsdplint.document.parse``), ``is_whole_story``: no other file or flag can switch FSDP on.
+    ``loader`` how the framework reads YAML (see ``fsdplint.document.parse``), ``is_whole_story``: no other file or flag can switch FSDP on,
+    ``is_companion``: such a file starts nothing, another one names it. ``starts``: of a launcher's command line, ``processes`` or the ``training`` itself.
     """
 
     name: str
@@ -27,6 +28,8 @@ class Dialect:
     formats: tuple[str, ...] = ("yaml",)
     loader: str = "pyyaml"
     is_whole_story: bool = False
+    is_companion: bool = False
+    starts: str = ""
 
     @cached_property
     def table(self) -> Table:
@@ -37,6 +40,10 @@ class Dialect:
         """How surely a document is of this dialect: 0 not at all, 100 beyond doubt. Only keys count, never file names."""
         raise NotImplementedError
 
+    def for_document(self, document: Document) -> Dialect:  # noqa: ARG002
+        """The form of the dialect that a document is written in, for a framework whose files have several forms."""
+        return self
+
     def read(self, document: Document, versions: Versions) -> Plan:
         """The plan that a document states under the versions at hand, defaults filled in."""
         plan = Plan()
@@ -46,6 +53,10 @@ class Dialect:
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """Decide what keys mean together: what turns an engine on, which FSDP version is in force, which sharding really runs."""
+
+    def is_open(self, document: Document) -> bool:
+        """Whether the top level may hold keys that the table lacks and that others read: the script's own, or a plugin's."""
+        return bool(self.table.schema.get("x-open"))
 
     def companions(self, document: Document) -> list[tuple[str, str]]:
         """Files that a document names and that belong to the same launch, as (dotted key, path as written)."""

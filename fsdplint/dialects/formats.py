@@ -36,9 +36,25 @@ def is_number_text(value: object) -> bool:
     return True
 
 
+def is_lax_int(value: object) -> bool:
+    """Whether pydantic's lax mode reads an integer: 8, ``8.0``, ``"8"`` and true, not ``"1e8"`` and 1.5 (pydantic 2)."""
+    if isinstance(value, (bool, int)):
+        return True
+    return value.is_integer() if isinstance(value, float) else isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+(_\d+)*(\.0*)?\s*", value) is not None
+
+
 def is_class_names(value: object) -> bool:
     """Whether a value names layer classes as accelerate splits them: one string, commas without blanks."""
     return isinstance(value, str) and all(name == name.strip() and name for name in value.split(","))
+
+
+def is_lax(value: object, kind: str) -> bool:
+    """Whether pydantic 2 in its lax mode reads a value as a JSON Schema type (run with pydantic 2.12): ``"2"``, ``2.0`` and true are integers, ``"yes"`` is a boolean."""
+    if kind == "boolean":
+        return word_bool(value) is not None or value in (0, 1)
+    if kind == "integer":
+        return is_lax_int(value)
+    return kind == "number" and (isinstance(value, bool) or (isinstance(value, str) and is_number_text(value)))
 
 
 FORMATS: dict[str, Callable[[object], bool]] = {
@@ -46,4 +62,6 @@ FORMATS: dict[str, Callable[[object], bool]] = {
     "int-text": is_int_text,
     "number-text": is_number_text,
     "class-names": is_class_names,
+    "not-false-text": lambda value: not isinstance(value, str) or word_bool(value) is not False,
+    "lax-int": is_lax_int,
 }

@@ -5,18 +5,22 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from fsdplint.diagnostics import Place
 from fsdplint.dialects.dialect import Dialect
+from fsdplint.dialects.formats import is_int_text, word_bool
 from fsdplint.dialects.table import Table, spelled
-from fsdplint.plan import Fact, Sharding
+from fsdplint.plan import Fact, Sharding, Wrap
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fsdplint.document import Document
     from fsdplint.plan import Plan
     from fsdplint.target import Versions
 
 
 class Launcher(Dialect):
-    """A launcher's command line, named after the framework whose launcher it is.
+    """A launcher's command line, named after the framework whose launcher it is; this class itself stands for commands without an option table.
 
     ``file``: the name of its option table. ``ends_at_script``: the first word that is no flag is the program to run, and all after it is that program's own.
     """
@@ -32,9 +36,9 @@ class Launcher(Dialect):
     def table(self) -> Table:
         """The option table of the flags, each also in its other spelling (``--a-b`` for ``--a_b``)."""
         table = Table.load(self.file) if self.file else Table({"x-package": self.package})
-        schema = table.schema
-        twins = {name[:2] + name[2:].replace("_", "-"): name for name in schema.get("properties", {}) if "_" in name}
-        schema["x-aliases"] = {**twins, **schema.get("x-aliases", {})}
+        names = [name for name in table.schema.get("properties", {}) if "_" in name]
+        twins = {name.replace("_", "-"): name for name in names}
+        table.schema["x-aliases"] = {**twins, **table.schema.get("x-aliases", {})}
         return table
 
     def recognise(self, document: Document) -> int:
@@ -48,41 +52,162 @@ class Launcher(Dialect):
 
 
 class AccelerateLaunch(Launcher):
-    """``accelerate launch`` (accelerate 1.15.0 commands/launch.py)."""
+    """``accelerate launch`` (accelerate 1.15.0 commands/launch.py): flags that are written beat the config file."""
 
     name = "accelerate"
     package = "accelerate"
     title = "accelerate launch"
     file = "accelerate_launch"
+    starts = "processes"
     ends_at_script = True
-    kinds = ("--multi_gpu", "--cpu", "--tpu", "--use_megatron_lm", "--use_deepspeed")
+
+    kinds = {"--use_fsdp": "fsdp", "--use_deepspeed": "deepspeed", "--multi_gpu": "ddp", "--cpu": "none", "--tpu": "xla", "--use_megatron_lm": "megatron-lm"}
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
-        """One of the kinds switches all others off, whatever the file says; FSDP flags alone switch nothing on."""
-        for entry in self.table.written(document.root):
-            name = entry.option.name if entry.option else ""
-            if name.startswith("--fsdp_") and not plan.fsdp_options.is_written:
-                plan.fsdp_options = Fact(True, self.place(document, entry.path))
-            elif name in self.kinds and not plan.fsdp.is_written:
-                plan.fsdp = Fact(False, self.place(document, entry.path), because=f"{name} decides what is started")
-            if name == "--cpu":
-                plan.device = Fact("cpu", self.place(document, entry.path))
+        """A kind of launch that is written beats the file's ``distributed_type``; FSDP flags alone switch nothing on."""
+        names = {item.option.name: Place(document, item.path, "key") for item in self.table.written(document.root) if item.option}
+        options = [place for name, place in names.items() if name.startswith("--fsdp_")]
+        if options:
+            plan.fsdp_options = Fact(True, options[0])
+        for name, here in names.items():
+            if name in self.kinds:
+                plan.launcher = Fact(self.kinds[name], here)
+                plan.fsdp = Fact(name == "--use_fsdp", here)
+                plan.deepspeed = Fact(name == "--use_deepspeed", here)
+        if "--cpu" in names:
+            plan.device = Fact("cpu", names["--cpu"])
+        if plan.fsdp.value is True:
+            _launcher_defaults(plan, versions)
+        _resharding(plan)
 
 
 class TrlLaunch(AccelerateLaunch):
-    """``trl sft`` and its sisters, which hand flags that they do not know to accelerate (trl 1.16.0 cli/commands/training.py)."""
+    """``trl sft`` and its sisters, which hand flags that they do not know to ``accelerate launch`` (trl 1.16.0 cli/commands/training.py)."""
 
     name = "trl"
     package = "trl"
     title = "the trl command"
-    file = "trl_launch"
     ends_at_script = False
+
+    shipped = {"fsdp1": 1, "fsdp2": 2, "multi_gpu": 0, "single_gpu": 0, "zero1": 0, "zero2": 0, "zero3": 0}
+
+    @cached_property
+    def table(self) -> Table:
+        """accelerate's flags and TRL's own one for the accelerate file; a flag that is neither is the training script's."""
+        schema = dict(super().table.schema)
+        schema.pop("x-unknown", None)
+        schema["properties"] = {**schema["properties"], "--accelerate_config": {"type": "string"}, "--config": {"type": "string"}}
+        schema["x-aliases"] = {**schema["x-aliases"], "--accelerate-config": "--accelerate_config"}
+        return Table(schema)
+
+    def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
+        """The accelerate files that TRL ships decide by their names."""
+        super().settle(plan, document, versions)
+        given = document.value(("--accelerate_config",)) or document.value(("--accelerate-config",))
+        if not isinstance(given, str) or given not in self.shipped:
+            return
+        key = "--accelerate_config" if document.has(("--accelerate_config",)) else "--accelerate-config"
+        here = Place(document, (key,))
+        version = self.shipped[given]
+        plan.fsdp = Fact(version > 0, here)
+        plan.fsdp_version = Fact(version, here) if version else plan.fsdp_version
+        plan.deepspeed = Fact(given.startswith("zero"), here)
+        plan.deepspeed_config = Fact(given, here) if given.startswith("zero") else plan.deepspeed_config
 
 
 class SoupTrain(Launcher):
-    """``soup train`` (soup-cli 0.77.0 commands/train.py), the only place where soup switches FSDP and DeepSpeed on."""
+    """``soup train`` (soup-cli 0.77.0 commands/train.py), the only place that switches soup's FSDP or DeepSpeed on."""
 
     name = "soup"
     package = "soup-cli"
     title = "soup train"
     file = "soup_train"
+    starts = "training"
+
+    presets = {"full_shard": Sharding.FULL_SHARD, "shard_grad": Sharding.SHARD_GRAD_OP, "full_offload": Sharding.FULL_SHARD}
+
+    def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
+        """What the presets ask of transformers and what it builds of them (read in soup-cli 0.77.0 utils/fsdp.py; run with transformers 4.57.6 to 5.24.0)."""
+        plan.deepspeed = Fact(False, source="no `--deepspeed` on the command line")
+        if document.has(("--deepspeed",)):
+            given = document.value(("--deepspeed",))
+            plan.deepspeed = Fact(bool(given), Place(document, ("--deepspeed",)))
+            plan.deepspeed_config = Fact(given, Place(document, ("--deepspeed",)))
+        plan.fsdp = Fact(False, source="no `--fsdp` on the command line")
+        if document.has(("--fsdp",)):
+            self._preset(plan, document.value(("--fsdp",)), Place(document, ("--fsdp",)), versions)
+        self._machines(plan, document)
+
+    def _preset(self, plan: Plan, preset: object, here: Place, versions: Versions) -> None:
+        plan.fsdp = plan.fsdp_options = Fact(bool(preset), here)
+        if not isinstance(preset, str) or preset not in self.presets:
+            plan.wrap_policy = Fact(None, here)
+            return
+        second = versions.has("transformers>=5.10.0")
+        plan.fsdp_version = Fact(2 if second else 1, source=f"what transformers {versions.text('transformers')} builds")
+        plan.sharding = Fact(self.presets[preset], here)
+        if preset == "shard_grad" and not second and versions.has("transformers>=5.4.0"):
+            plan.sharding = plan.sharding.overruled(Sharding.FULL_SHARD, "transformers 5.4 to 5.9 lose shard_grad_op under FSDP1")
+        plan.offload = Fact(preset == "full_offload", here)
+        plan.wrap_policy = Fact(Wrap.TRANSFORMER, here)
+
+    def _machines(self, plan: Plan, document: Document) -> None:
+        gpus, nodes = document.value(("--gpus",)), document.value(("--nodes",), "1")
+        if document.has(("--nodes",)) and is_int_text(nodes):
+            plan.machines = Fact(int(str(nodes)), Place(document, ("--nodes",)))
+        if document.has(("--gpus",)):
+            known = is_int_text(gpus) and is_int_text(nodes)
+            plan.processes = Fact(int(str(gpus)) * int(str(nodes)) if known else None, Place(document, ("--gpus",)), unknown=not known)
+
+
+def _launcher_defaults(plan: Plan, versions: Versions) -> None:
+    """What ``accelerate launch --use_fsdp`` takes where no flag says it: the defaults of a config file."""
+    from fsdplint.dialects import dialect
+    from fsdplint.document import parse
+
+    version = plan.fsdp_version.value or 1
+    file = dialect("accelerate").read(parse(f"distributed_type: FSDP\nfsdp_config:\n  fsdp_version: {version}\n", ""), versions)
+    for decision, fact in file:
+        if not fact.is_written and plan.fact(decision).is_silent:
+            plan.set(decision, fact)
+    if not plan.fsdp_version.is_written:
+        plan.fsdp_version = Fact(version, source=f"default of accelerate {versions.text('accelerate')}")
+
+
+def _resharding(plan: Plan) -> None:
+    """``--fsdp_reshard_after_forward`` says what is sharded as a boolean (FSDP2)."""
+    facts = []
+    for fact in (plan.sharding, *plan.sharding.rivals):
+        if fact.place is not None and "reshard" in str(fact.place.path[-1]) and fact.value is None:
+            freed = word_bool(fact.place.document.value(fact.place.path))
+            value = None if freed is None else Sharding.FULL_SHARD if freed else Sharding.SHARD_GRAD_OP
+            facts.append(Fact(value, fact.place, unknown=fact.unknown))
+        else:
+            facts.append(Fact(fact.value, fact.place, source=fact.source, unknown=fact.unknown))
+    plan.sharding = facts[0].beating(*facts[1:])
+
+
+@lru_cache(maxsize=None)
+def _the(kind: type[Launcher]) -> Launcher:
+    return kind()
+
+
+def launcher(words: Sequence[str]) -> tuple[Launcher, int]:
+    """Whose command line some words are, and the index of the first word after its name; (the plain ``Launcher``, 0) for any other command.
+
+    Whatever stands before the launcher (environment, ``nohup``, ``srun``) is skipped.
+    """
+    names = [word.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe") for word in words]
+    for index, name in enumerate(names):
+        after = names[index + 1] if index + 1 < len(names) else ""
+        if name in ("soup", "soup_cli") and after == "train":
+            return _the(SoupTrain), index + 2
+        if name == "trl" and after and not after.startswith("-"):
+            return _the(TrlLaunch), index + 2
+    for index, name in enumerate(names):
+        after = names[index + 1] if index + 1 < len(names) else ""
+        if name in ("accelerate-launch", "accelerate.commands.launch"):
+            return _the(AccelerateLaunch), index + 1
+        if name in ("accelerate", "accelerate.commands.accelerate_cli") and after == "launch":
+            return _the(AccelerateLaunch), index + 2
+    return _the(Launcher), 0

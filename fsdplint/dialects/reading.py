@@ -9,7 +9,7 @@ from fsdplint.dialects.formats import is_int_text, word_bool
 from fsdplint.dialects.table import default, is_known
 from fsdplint.document import plain
 from fsdplint.plan import Fact, Plan, Precision, Sharding, StateDict, Wrap, is_placeholder
-from fsdplint.versions import shown
+from fsdplint.versions import full
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fsdplint.target import Versions
 
 _STRATEGY_NUMBERS = {1: "FULL_SHARD", 2: "SHARD_GRAD_OP", 3: "NO_SHARD", 4: "HYBRID_SHARD", 5: "HYBRID_SHARD_ZERO2"}
+_STATE_DICT_NUMBERS = {1: "FULL_STATE_DICT", 2: "LOCAL_STATE_DICT", 3: "SHARDED_STATE_DICT"}
 _UNREADABLE = object()
 
 
@@ -52,7 +53,7 @@ def written_fact(option: Option, value: object, place: Place) -> Fact[Any]:
 def default_fact(table: Table, options: list[Option], versions: Versions) -> Fact[Any]:
     """The fact of a decision that nobody wrote: the default of the first of its keys that the releases at hand know and give one."""
     number = versions.release(table.package)
-    source = f"default of {table.package} {shown(number)}" if number else f"default of {table.package}"
+    source = f"default of {table.package} {full(number)}" if number else f"default of {table.package}"
     for option in options:
         if is_known(option, versions):
             value = default(option.schema, versions)
@@ -72,7 +73,7 @@ def converted(option: Option, value: object) -> Any:
 def _bool(value: object, option: Option) -> object:
     if isinstance(value, bool):
         return value
-    if option.schema.get("format") == "bool-word":
+    if option.schema.get("format") == "bool-word" or option.schema.get("x-lax"):
         return word_bool(value)
     return bool(value) if option.schema.get("x-truthy") else None
 
@@ -103,6 +104,7 @@ def _wrap(value: object, _option: Option) -> object:
 
 
 def _state_dict(value: object, _option: Option) -> object:
+    value = _STATE_DICT_NUMBERS.get(int(str(value))) if is_int_text(value) else value
     return next((s for s in StateDict if s.value == str(value).upper()), None)
 
 

@@ -10,19 +10,25 @@ Beside JSON Schema's own words (``type``, ``enum``, ``const``, ``minimum``, ``pa
                   and ``x-otherwise``: claims about the key under the other version
 ``x-only-if``     conditions under which the value is read at all (else its value is not judged)
 ``x-values``      [{"when": requirement, ...schema...}]: the values of older releases; the first that holds replaces the property's own ones
-``x-refusal``     claims: what happens to a wrong value (default: refused)
+``x-refusal``     claims: what happens to a wrong value (default: refused); an entry of ``x-values`` without its own takes the property's
 ``x-surprises``   claims about a YAML value that reads as something else than it looks like (``no``)
 ``x-default``     [{"when": requirement, "default": value}]: versioned defaults; the first that holds, else ``default``
 ``x-elsewhere``   on an absent-minded key: claims that point to where it belongs (``"x-known": "never"``)
 ``x-case``        "any": enum values are compared without case
+``x-lax``         true: values are converted as pydantic does (``"2"`` is an integer, ``"yes"`` a boolean) before the type counts
 
 An object may say ``x-prefix`` (its keys may be written with or without it), ``x-unknown`` (claims about unknown keys; absent: any key is fine), and ``x-aliases`` {spelling: name}.
 The root says ``x-package`` (whose releases it follows), and
 ``x-consequences``  {rule code: claims}: what this framework does with a fault that a core rule finds (no claim: the rule is silent)
 ``x-floors``        [{"needs": requirement, "when", "if", "at": decision, "outcome", "says", "facts"}]: package floors of FSDP itself (FSD401)
-``x-mesh``          [{"fault": word, "when", "outcome", "says", "help", "facts"}]: checks of parallel sizes (FSD107; words: product, cp-and-sp, pure-replicate, no-shard-dimension)
+``x-mesh``          [{"fault": word, "when", "if", "outcome", "says", "help", "facts"}]: checks of parallel sizes (FSD107; words: product, cp-and-sp, pure-replicate, no-shard-dimension)
 ``x-optimizers``    [{"names": [values], "claims": claims}]: optimizers that fail under FSDP (FSD705)
+``x-generations``   [{"keys": [dotted keys], "when", "written-for": requirement, "says", "outcome"}]: keys that tell a file of an older generation (FSD408; ``outcome``:
+                    also where a target is declared, else the keys then speak for themselves)
 and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "when", "outcome", "says", "help", "facts"}] (FSD202), ``x-clipping`` (claims, FSD706), ``x-final-save`` (claims, FSD803).
+
+``x-required``    claims about the key where it is absent or null (FSD007), with ``x-flag``: the flag of the launch line that may give it instead
+``x-unread``      claims about a written key that nothing reads beside what else is written; ``x-fp8``: claims about an fp8 setting under FSDP (FSD707)
 
 ``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-absent``, else its ``x-unknown``)
 
@@ -41,7 +47,7 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsdplint.dialects.formats import FORMATS
+from fsdplint.dialects.formats import FORMATS, is_lax
 from fsdplint.document import Entry, Mapping, Path, Sequence
 
 if TYPE_CHECKING:
@@ -232,10 +238,14 @@ def met(conditions: dict[str, Any] | None, plan: Plan | None) -> bool:
     for decision, wanted in conditions.items():
         name, _, part = decision.partition(".")
         fact = plan.fact(name)
-        value = (fact.place.path[-1] if fact.place else None) if part == "key" else getattr(fact, part or "value")
+        value = _last_key(fact.place.path if fact.place else ()) if part == "key" else getattr(fact, part or "value")
         if not is_among(getattr(value, "value", value), wanted if isinstance(wanted, list) else [wanted]):
             return False
     return True
+
+
+def _last_key(path: Path) -> str | None:
+    return next((part for part in reversed(path) if isinstance(part, str)), None)
 
 
 def is_among(value: object, wanted: list[Any]) -> bool:
@@ -249,7 +259,7 @@ def resolved(schema: Schema, versions: Versions, plan: Plan | None = None) -> Sc
     """The value schema that holds for the versions (and the plan) at hand (see ``x-values``)."""
     for variant in schema.get("x-values", ()):
         if versions.has(variant.get("when", "")) and met(variant.get("if"), plan):
-            return dict(variant)
+            return {word: value for word, value in variant.items() if word not in ("when", "if")}
     return schema
 
 
@@ -279,9 +289,10 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def fits(schema: Schema, value: object) -> bool:
-    """The cheap check of a value: type, enum, const, minimum, pattern, format, items and anyOf; all else is left to jsonschema."""
-    kinds = schema.get("type")
-    if kinds is not None and not any(_is(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
+    """The cheap check of a value: type, enum, const, bounds, pattern, format, items and anyOf; all else is left to jsonschema."""
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(_is(value, kind) or ("x-lax" in schema and is_lax(value, kind)) for kind in kinds):
         return False
     if "anyOf" in schema and not any(fits(part, value) for part in schema["anyOf"]):
         return False
@@ -289,7 +300,7 @@ def fits(schema: Schema, value: object) -> bool:
         return False
     if "const" in schema and not _same(schema["const"], value):
         return False
-    if "minimum" in schema and _is(value, "number") and value < schema["minimum"]:  # type: ignore[operator]
+    if _is(value, "number") and not _within(schema, value):  # type: ignore[arg-type]
         return False
     if "pattern" in schema and isinstance(value, str):
         import re
@@ -304,6 +315,14 @@ def fits(schema: Schema, value: object) -> bool:
     ):
         return False
     return not ("items" in schema and isinstance(value, list)) or all(fits(schema["items"], item) for item in value)
+
+
+def _within(schema: Schema, number: float) -> bool:
+    return (
+        number >= schema.get("minimum", number)
+        and number <= schema.get("maximum", number)
+        and ("exclusiveMinimum" not in schema or number > schema["exclusiveMinimum"])
+    )
 
 
 def _is(value: object, kind: str) -> bool:

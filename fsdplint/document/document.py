@@ -11,6 +11,7 @@ from .values import plain
 if TYPE_CHECKING:
     from .reading import Reading
 
+_MOST = 100
 _SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".json": "json"}
 
 
@@ -26,7 +27,8 @@ class _Place(NamedTuple):
 class Document:
     """A parsed file. Offsets count code points of `text`, which has no byte order mark (`bom` tells of one).
 
-    `problems` are what the loader refuses, in the order of the text; with problems, the tree is what stands before them.
+    `problems` are what the loader refuses, in the order of the text, the first hundred at most; with problems, the tree
+    holds at least what stands before the first one.
     `duplicates` are (path, first entry, later entry) of keys that the loader takes twice, the last one counting.
     """
 
@@ -55,7 +57,7 @@ class Document:
         self.bom = source.bom
         self.newline = source.newline
         self.roots = reading.roots
-        self.problems = tuple(sorted((*source.problems, *reading.problems), key=lambda problem: problem.span))
+        self.problems = tuple(sorted((*source.problems, *reading.problems), key=lambda problem: problem.span)[:_MOST])
         self.duplicates = _with_paths(reading)
         self._source = source
         self._depth = max_depth

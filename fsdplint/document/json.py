@@ -269,7 +269,7 @@ def _hint(text: str, start: int, found: str) -> str | None:
         return "JSON strings stand in double quotes"
     if found in _PYTHON_WORDS:
         return f"write {_PYTHON_WORDS[found]}"
-    if text.startswith(("{{", "{%", "${"), start):
+    if text.startswith(("{{", "{%", "${"), start) or text.startswith(("{{", "{%"), start - 1):
         return "quote a template"
     return "put text in double quotes" if found[0].isalpha() else None
 

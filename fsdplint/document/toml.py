@@ -89,7 +89,7 @@ def _place(error: ValueError, text: str) -> tuple[str, int]:
 
 def _before(failed: Attempt, max_depth: int) -> Attempt:
     """What can be read before the statement that failed."""
-    starts = [statement.start for statement in failed.scanner.statements if statement.start <= failed.offset]
+    starts = [start for start in failed.scanner.starts if start <= failed.offset]
     text = failed.scanner.text
     for cut in (*reversed(starts[-3:]), 0):
         attempt = _attempt(text[:cut], max_depth)

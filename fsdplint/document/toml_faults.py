@@ -85,7 +85,9 @@ def _statement(failed: Attempt) -> Statement | None:
 def _unclosed(failed: Attempt) -> Problem:
     text, offset = failed.scanner.text, failed.offset
     opened = failed.scanner.open[-1] if failed.scanner.open else None
-    missing_comma = offset < len(text) and not re.match(r"[\w\"'.-]+\s*=|\[[\w\"'. -]+\]\s*$", text[offset:], re.M)
+    missing_comma = text[offset : offset + 1] not in ("", "\r", "\n") and not re.match(
+        r"[\w\"'.-]+\s*=|\[[\w\"'. -]+\]\s*$", text[offset:], re.M
+    )
     if opened is None or missing_comma:
         return _syntax(text, offset, "Expected ','")
     start = opened.span.start
@@ -106,7 +108,7 @@ def _syntax(text: str, offset: int, message: str) -> Problem:
         return _after_statement(text, offset, shown, span)
     if message.startswith("Expected ','"):
         return Problem("syntax", f"expected a comma or the end of the list, found {shown}", span)
-    if message.startswith("Unescaped"):
+    if message.startswith(("Unescaped", "Invalid hex value")):
         start = max(text.rfind("\\", 0, offset), 0)
         message = f"'{text[start : start + 2]}' is no escape in TOML"
         return Problem("syntax", message, Span(start, start + 2), "use single quotes, or double the backslash")
@@ -123,11 +125,15 @@ def _value_hint(found: str) -> str | None:
 
 
 def _after_statement(text: str, offset: int, shown: str, span: Span) -> Problem:
-    number = re.compile(r"[-+]?0[0-9_]+").search(text, text.rfind("=", 0, offset) + 1)
-    if text[max(offset - 1, 0) : offset] == "0" and text[offset : offset + 1].isdigit() and number is not None:
-        hint = "write it without the leading 0"
-        return Problem("syntax", "a number cannot start with 0", Span(number.start(), number.end()), hint)
-    return Problem("syntax", f"expected the end of the line, found {shown}", span, "put text in quotes; one key a line")
+    start = offset
+    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_+-.:"):
+        start -= 1
+    word = text[start : span.end]
+    if start == offset:
+        return Problem("syntax", f"expected the end of the line, found {shown}", span, "write one key on a line")
+    if word.lstrip("+-")[:1] == "0" and word.lstrip("+-").isdigit():
+        return Problem("syntax", "a number cannot start with 0", Span(start, span.end), "write it without the leading 0")
+    return Problem("syntax", f"'{word}' is no value in TOML", Span(start, span.end), "put text in quotes")
 
 
 def _line_end(text: str, start: int) -> int:

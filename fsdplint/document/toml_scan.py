@@ -48,6 +48,7 @@ class TomlScanner:
         self.text = text
         self.position = 0
         self.root = Mapping(Span(0, 0))
+        self.starts: list[int] = []
         self.statements: list[Statement] = []
         self.strings: list[Span] = []
         self.duplicates: list[tuple[Entry, Entry]] = []
@@ -63,7 +64,8 @@ class TomlScanner:
         self._skip(_TRIVIA)
         while self.position < len(self.text):
             start = self.position
-            if not self.statements:
+            self.starts.append(start)
+            if len(self.starts) == 1:
                 self.root.span = Span(start, start)
             if self.text.startswith("[", start):
                 self._header(start)

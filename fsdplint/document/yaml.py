@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from typing import Any
 
 import yaml
 
+from .comments import find_comments
 from .nodes import Problem, Span
 from .reading import Reading
 from .yaml_tree import TooDeep, TreeBuilder
@@ -16,7 +18,7 @@ from .yaml_values import flavour
 # PyYAML 6.0: Reader.NON_PRINTABLE; the file is refused as a whole when one such character is in it.
 _CONTROL = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Where libyaml accepts a text that the pure Python parser refuses or reads in another way.
-_DOUBTFUL = re.compile("[\t?\ufeff\x85\u2028\u2029]|[|>][-+0-9]*#")
+_DOUBTFUL = re.compile("[\t?\ufeff\x85\u2028\u2029]|[|>][-+0-9]*#|^%", re.M)
 _HARMLESS = "\t?|>"
 # The pure parser takes some 15 microseconds per character.
 _PURE_LIMIT = 300_000
@@ -74,8 +76,7 @@ def _read(text: str, loader: str, max_depth: int) -> tuple[TreeBuilder, Problem 
         pure = _Attempt(text, yaml.SafeLoader, loader, max_depth)
         return pure.tree, pure.fault()
     fast = _Attempt(text, _C_LOADER, loader, max_depth)
-    too_deep = "maximum nesting depth" in str(fast.error)
-    if not too_deep and (isinstance(fast.error, TooDeep) or len(text) > _PURE_LIMIT):
+    if isinstance(fast.error, TooDeep) or len(text) > _PURE_LIMIT:
         return fast.tree, fast.fault()
     omegaconf = loader == "omegaconf"
     if fast.error is None and (omegaconf or not _differs(text, fast.tree)):
@@ -90,27 +91,32 @@ def _differs(text: str, tree: TreeBuilder) -> bool:
     """Whether the pure parser may differ: a doubtful character that stands neither in quotes nor in a comment."""
     if _DOUBTFUL.search(text) is None:
         return False
-    opaque = tree.opaque()
-    starts = [start for start, _, _ in opaque]
+    quoted = tree.opaque()
+    harmless = [(start, end) for start, end, style in quoted if style is not None]
+    harmless += find_comments(text, quoted, len(text))
+    harmless.sort()
+    flows = _outermost(tree.flows)
     for match in _DOUBTFUL.finditer(text):
         place = match.start()
         if text[place] not in _HARMLESS:
             return True
-        index = bisect_right(starts, place) - 1
-        inside = index >= 0 and place < opaque[index][1]
-        if inside and opaque[index][2] is not None:
-            continue
-        if _in_comment(text, place, opaque[index][1] if index >= 0 else 0):
-            continue
-        if text[place] != "?" or any(start <= place < end for start, end in tree.flows):
+        if not _within(place, harmless) and (text[place] != "?" or _within(place, flows)):
             return True
     return False
 
 
-def _in_comment(text: str, place: int, since: int) -> bool:
-    """Whether a '#' stands before the place on its line, behind the last scalar."""
-    line = max(text.rfind("\n", 0, place), text.rfind("\r", 0, place)) + 1
-    return text.find("#", max(line, min(since, place)), place) >= 0
+def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for span in sorted(spans):
+        if not found or span[0] >= found[-1][1]:
+            found.append(span)
+    return found
+
+
+def _within(place: int, spans: list[tuple[int, int]]) -> bool:
+    """Whether a place lies in one of some ordered spans that do not overlap."""
+    index = bisect_right(spans, (place, sys.maxsize)) - 1
+    return index >= 0 and place < spans[index][1]
 
 
 def _control_problem(match: re.Match[str]) -> Problem:

@@ -16,6 +16,7 @@ _TIGHT_KEY = re.compile(r"(?:- +)*([\w.-]+):(?=[^ \t\r\n/\\])([^ \t\r\n]*)")
 _TIGHT_DASH = re.compile(r"-(?=[^\s-])\S+")
 _KEY_WITH_VALUE = re.compile(r"\s*(?:- +)*[^\s#][^#]*?: +[^\s#]")
 _CONFLICT = re.compile(r"<{7}|={7}|>{7}")
+_REST_OF_LINE = re.compile(r"[^\r\n]*")
 _QUOTE_IT = "quote the value"
 
 
@@ -39,8 +40,8 @@ class _Seen:
 
     def line(self, offset: int) -> str:
         """The line of an offset."""
-        rest = self.text[self.line_start(offset) :]
-        return rest.splitlines()[0] if rest else ""
+        match = _REST_OF_LINE.match(self.text, self.line_start(offset))
+        return match.group() if match is not None else ""
 
     def line_above(self) -> tuple[int, str]:
         """The closest line above that holds more than a comment: its start and text."""
@@ -79,6 +80,8 @@ def explain(error: Exception, text: str, reached: int, quote: int | None, max_de
     if isinstance(error, TooDeep):
         return too_deep(error.offset, max_depth)
     seen = _Seen(error, text, reached, quote)
+    if "maximum nesting depth" in seen.message:
+        return too_deep(seen.at, max_depth)
     for guess in _GUESSES:
         problem = guess(seen)
         if problem is not None:
@@ -112,9 +115,10 @@ def _template(seen: _Seen) -> Problem | None:
         place = Span(statement, statement + 2)
         return _syntax("a '{% … %}' template statement", place, "render the template before it is used")
     opened = seen.text.find("{{", start, seen.at)
-    if opened >= 0 and ("block end" in seen.message or "expected key" in seen.message):
-        closed = seen.text.find("}}", opened, seen.at)
-        end = closed + 2 if closed >= 0 else seen.at
+    behind = "block end" in seen.message or "expected key" in seen.message
+    if opened >= 0 and (behind or ("flow" in seen.context and opened <= seen.since)):
+        closed = seen.text.find("}}", opened, start + len(seen.line(start)))
+        end = closed + 2 if closed >= 0 else opened + 2
         return _syntax("an unquoted '{{ … }}' template", Span(opened, end), _QUOTE_IT)
     return None
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from .nodes import Node
 
-_LIMIT = 100_000
+_LIMIT = 1_000_000
 
 
 class Merger:
@@ -24,7 +24,7 @@ class Merger:
     def __init__(self, problems: list[Problem], is_open: Callable[[Node], bool]) -> None:
         self._problems = problems
         self._is_open = is_open
-        self._inherited = 0
+        self._budget = _LIMIT
 
     def merge(self, node: Mapping) -> None:
         """Add what the `<<` entries of a finished mapping bring in."""
@@ -58,12 +58,14 @@ class Merger:
         return True
 
     def _inherit(self, node: Mapping, parent: Mapping, at: Span | None) -> None:
+        if self._budget < 0:
+            return
+        self._budget -= len(parent.entries)
+        if self._budget < 0:
+            self._refuse("merges bring in too many keys", at or parent.span)
+            return
         for _, entry in parent.loaded():
-            if self._inherited >= _LIMIT:
-                self._refuse("merges bring in too many keys", at or parent.span)
-                return
-            if node.inherit(Entry(entry.key, entry.name, entry.key_span, entry.value, True, at or entry.at)):
-                self._inherited += 1
+            node.inherit(Entry(entry.key, entry.name, entry.key_span, entry.value, True, at or entry.at))
 
     def _refuse(self, message: str, span: Span) -> None:
         self._problems.append(Problem("merge", message, span))

@@ -28,7 +28,7 @@ FOR_PEOPLE = ("full", "concise")
 
 
 def render(format: str, report: Report, *, color: bool = False, quiet: bool = False) -> str:
-    """A report as text that ends in a line break, or empty; raises KeyError for no format. ``quiet``: without the closing lines that people read."""
+    """A report as text that ends in a line break, or empty; ``quiet``: without the closing lines. Raises KeyError for no format."""
     module = import_module(FORMATS[format])
     if format == "full":
         return str(module.render(report, color=color, quiet=quiet))

@@ -16,7 +16,7 @@ _SPECIAL = re.compile('[&<>"\\n\\t\\r]')
 
 
 def render(report: Report) -> str:
-    """A checked file without diagnostics has one test that passed, so that no viewer takes its suite for empty; a failed file is an error."""
+    """A checked file without diagnostics has one test, which passed, so that no suite looks empty; a file that failed is an error."""
     found: dict[str, list[Diagnostic]] = {file.path: [] for file in report.files if file.status == "checked"}
     for diagnostic in report.diagnostics:
         found.setdefault(diagnostic.path, []).append(diagnostic)
@@ -41,7 +41,8 @@ def _suite(path: str, diagnostics: Sequence[Diagnostic]) -> str:
 def _case(diagnostic: Diagnostic) -> str:
     start = diagnostic.range.start
     name = _xml(f"{diagnostic.code} {diagnostic.name}")
-    body = f"{diagnostic.path}:{start.line}:{start.column}: {diagnostic.message}" + (f"\nhelp: {diagnostic.help}" if diagnostic.help else "")
+    help = f"\nhelp: {diagnostic.help}" if diagnostic.help else ""
+    body = f"{diagnostic.path}:{start.line}:{start.column}: {diagnostic.message}{help}"
     return (
         f'    <testcase classname="{_xml(diagnostic.path)}" name="{name}" line="{start.line}" column="{start.column}">'
         f'<failure type="{diagnostic.severity.word}" message="{_xml(diagnostic.message)}">{_xml(body)}</failure></testcase>'

@@ -20,7 +20,7 @@ def render(report: Report) -> str:
 
 
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
-    entry = {
+    entry: dict[str, Any] = {
         "message": diagnostic.message + (f"\nhelp: {diagnostic.help}" if diagnostic.help else ""),
         "location": {"path": relative(diagnostic.path), "range": _range(diagnostic.range, diagnostic.snippet)},
         "severity": diagnostic.severity.word.upper(),

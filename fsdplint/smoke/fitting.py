@@ -26,6 +26,17 @@ def fitted(plan: SmokePlan) -> SmokePlan:
     return plan
 
 
+def _defaults(plan: SmokePlan) -> SmokePlan:
+    """What runs where nothing decides it: accelerate 1.15.0's defaults, and FSDP2 where no version is known."""
+    version = plan.value("fsdp_version", 2)
+    state_dict = "FULL_STATE_DICT" if version == 1 else "SHARDED_STATE_DICT"
+    return plan.running(
+        fsdp_version=version,
+        sharding=plan.value("sharding", "FULL_SHARD"),
+        state_dict=plan.value("state_dict", state_dict),
+    )
+
+
 def _placeholders(plan: SmokePlan) -> SmokePlan:
     for name, setting in plan.settings.items():
         if setting.asked and setting.value is None and setting.written is None and setting.because:
@@ -118,11 +129,17 @@ def _cpu_state_dict(plan: SmokePlan) -> SmokePlan:
     return plan
 
 
+def _local_state_dict(plan: SmokePlan) -> SmokePlan:
+    if plan.value("state_dict") == "LOCAL_STATE_DICT" and plan.route == "torch":
+        plan = plan.without("LOCAL_STATE_DICT", "a sharded state dict was saved").running(state_dict="SHARDED_STATE_DICT")
+    return plan
+
+
 def _cpu_compile(plan: SmokePlan) -> SmokePlan:
     return plan.without("the inductor back end of torch.compile", "aot_eager ran") if plan.value("compile") is True else plan
 
 
-_FITS: tuple[Callable[[SmokePlan], SmokePlan], ...] = (_placeholders, _world, _mesh, _fp8)
+_FITS: tuple[Callable[[SmokePlan], SmokePlan], ...] = (_placeholders, _defaults, _world, _mesh, _fp8)
 _CPU_FITS: tuple[Callable[[SmokePlan], SmokePlan], ...] = (
     _cpu_route,
     _cpu_offload,
@@ -131,4 +148,4 @@ _CPU_FITS: tuple[Callable[[SmokePlan], SmokePlan], ...] = (
     _cpu_state_dict,
     _cpu_compile,
 )
-_MODEL_FITS: tuple[Callable[[SmokePlan], SmokePlan], ...] = (_model, _size_based)
+_MODEL_FITS: tuple[Callable[[SmokePlan], SmokePlan], ...] = (_model, _size_based, _local_state_dict)

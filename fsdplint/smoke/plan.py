@@ -105,6 +105,10 @@ class SmokePlan:
             settings[name] = replace(self.setting(name), value=value)
         return replace(self, settings=settings)
 
+    def explained(self, name: str, because: str) -> SmokePlan:
+        """The same plan with a reason why a decision is not what is written."""
+        return replace(self, settings={**self.settings, name: replace(self.setting(name), because=because)})
+
     def without(self, what: str, why: str) -> SmokePlan:
         """The same plan, with one more thing that is not exercised."""
         return replace(self, unexercised=(*self.unexercised, Unexercised(what, why)))

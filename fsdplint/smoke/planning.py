@@ -37,24 +37,23 @@ def smoke_plan(
     launch: Launch,
     locations: Mapping[str, str],
     *,
-    command: str | None = None,
     model: str = "builtin",
     steps: int = 4,
     device: str = "auto",
 ) -> SmokePlan:
     """The smoke plan of a launch.
 
-    ``plan``: the merged plan. ``locations``: the absolute path of every file by its path as shown. ``command``: the launch line as text.
+    ``plan``: the merged plan. ``locations``: the absolute path of every file by its path as shown.
     ``device``: where to run, ``auto`` for what the machine has.
     """
     dialect = launch.main.dialect.name
-    names = [file.dialect.name for file in launch.files]
+    names = [file.dialect.name for file in launch.files if not file.dialect.is_companion]
     loader = any(name in LOADERS for name in names)
     return SmokePlan(
         dialect=dialect,
         files=tuple(_config_path(file.document.path, file.dialect.name, locations) for file in launch.files),
         settings={name: setting(fact) for name, fact in plan},
-        command=command,
+        command=launch.command.document.text if launch.command else None,
         route="accelerate" if all(name in THROUGH_ACCELERATE for name in names) else "torch",
         loader=loader,
         device=device,

@@ -53,7 +53,11 @@ class FsdpWithDeepspeed(Rule):
         if not fsdp.value or not deepspeed.value or fsdp.place is None or deepspeed.place is None:
             return
         loser, winner = (fsdp, deepspeed) if plan.fsdp.value is not True else (deepspeed, fsdp)
-        claim = context.consequence(self, loser)
+        apart = fsdp.place.document is not deepspeed.place.document
+        if apart and winner.place and winner.place.document is context.document:
+            loser, winner = winner, loser
+        # Over two files it is the main file's reader that meets both engines.
+        claim = context.consequence(self) if apart else context.consequence(self, loser)
         if claim and loser.place and winner.place:
             yield self.claimed(
                 claim,
@@ -238,14 +242,15 @@ class LaunchDisagreement(Rule):
             if decision in self.handled_elsewhere:
                 continue
             rival = fact.contradicted
-            if not rival or not rival.place or not fact.place or rival.place.document is fact.place.document:
+            if not rival or not rival.place or (fact.place and rival.place.document is fact.place.document):
                 continue
             what = decision.replace("_", " ")
-            yield self.finding(
-                rival.place,
-                f"{what} is {spoken(rival)} here and {spoken(fact)} in {fact.place.document.path}, which wins",
-                related=[(fact.place, "this one wins")],
-            )
+            if fact.place:
+                is_flag = context.launch.command is not None and fact.place.document is context.launch.command.document
+                message = f"{what} is {spoken(rival)} here and {spoken(fact)} in {fact.place.document.path}, which wins"
+                yield self.finding(rival.place, message, outcome="advice" if is_flag else None, related=[(fact.place, "this one wins")])
+            elif decision == "precision":
+                yield self.finding(rival.place, f"{what} is {spoken(rival)} here, and the {fact.source} wins: {spoken(fact)}")
 
 
 RULES = (FsdpWithDeepspeed(), FsdpNotEnabled(), VersionConflict(), ContradictoryOptions(), LaunchDisagreement())

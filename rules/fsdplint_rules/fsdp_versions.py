@@ -77,15 +77,17 @@ class Fsdp2KeyInFsdp1(Fsdp1KeyInFsdp2):
     distributed_type: FSDP
     fsdp_config:
       fsdp_version: 1
-      fsdp_reshard_after_forward: SHARD_GRAD_OP
+      fsdp_activation_checkpointing: true
+      fsdp_activation_checkpointing_offload: true
     ```
 
     ## Use instead
     ```yaml
     distributed_type: FSDP
     fsdp_config:
-      fsdp_version: 1
-      fsdp_sharding_strategy: SHARD_GRAD_OP
+      fsdp_version: 2
+      fsdp_activation_checkpointing: true
+      fsdp_activation_checkpointing_offload: true
     ```
 
     ## Versions and evidence

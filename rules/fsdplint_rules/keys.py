@@ -9,6 +9,9 @@ from fsdplint.dialects import choose
 from fsdplint.document import dotted, plain
 from fsdplint.rule import Context, Finding, Rule
 
+from fsdplint_rules.generations import spoken_for
+from fsdplint_rules.open_files import hedged, is_open, misspelt
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -44,12 +47,15 @@ class UnknownKey(Rule):
     scope = "file"
 
     def check(self, context: Context) -> Iterator[Finding]:
+        covered = spoken_for(context)
         for item in context.written:
-            if item.option is not None or home_of(context, item):
+            if item.option is not None or item.path in covered or home_of(context, item):
                 continue
-            claim = _unknown(context, item)
+            close = misspelt(item) if is_open(context, item) else None
+            claim = _unknown(context, item) if close or not is_open(context, item) else None
             if claim:
-                yield self.claimed(claim, context.at(item.path, "key"), f"unknown key `{item.path[-1]}`", help=_suggestion(item))
+                help = f"did you mean `{close}`?" if close else _suggestion(item)
+                yield self.claimed(claim, context.at(item.path, "key"), f"unknown key `{item.path[-1]}`", help=help)
 
 
 class MisplacedKey(Rule):
@@ -85,17 +91,20 @@ class MisplacedKey(Rule):
             fault = f"`{item.path[-1]}` has no meaning here"
             if item.option is not None and item.option.schema.get("x-elsewhere"):
                 claim = choose(item.option.schema["x-elsewhere"], context.versions, context.plan, plain(item.entry.value))
+                claim = hedged(context, item, claim)
                 if claim:
                     yield self.claimed(claim, place, fault)
             elif item.option is None and (home := home_of(context, item)):
                 claim = _unknown(context, item)
                 if claim:
-                    yield self.claimed(claim, place, fault, help=f"write it as `{home}`")
+                    yield self.claimed(claim, place, fault, help=f"write it as `{home}`" if "." in home else "write it at the top level")
 
 
 def home_of(context: Context, item: Written) -> str | None:
     """Where a key that is unknown at its place belongs, as a dotted path; None for a key that the table has nowhere else, or at several places."""
     key = str(item.path[-1])
+    if is_open(context, item):
+        return None
     places = [
         path
         for path, option in context.table.options.items()
@@ -105,7 +114,8 @@ def home_of(context: Context, item: Written) -> str | None:
 
 
 def _unknown(context: Context, item: Written) -> Claim | None:
-    return choose(item.owner.get("x-unknown", []), context.versions, context.plan, plain(item.entry.value))
+    claim = choose(item.owner.get("x-unknown", []), context.versions, context.plan, plain(item.entry.value))
+    return hedged(context, item, claim)
 
 
 def _suggestion(item: Written) -> str | None:

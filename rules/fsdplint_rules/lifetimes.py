@@ -8,6 +8,8 @@ from fsdplint.diagnostics import Severity
 from fsdplint.dialects import Claim, Written, choose, is_known, met
 from fsdplint.document import plain
 from fsdplint.rule import Context, Finding, Rule
+from fsdplint_rules.generations import spoken_for
+from fsdplint_rules.open_files import hedged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,11 +188,13 @@ def _deprecation(context: Context, item: Written) -> Claim | None:
 
 
 def _outside(context: Context) -> Iterator[tuple[Written, str]]:
-    """Keys that some release knows and those at hand do not, with the requirement that knows them."""
+    """Keys that some release knows and those at hand do not, with the requirement that knows them; not those of an older generation."""
+    covered = spoken_for(context)
     for item in context.written:
         option = item.option
         if (
             option is not None
+            and item.path not in covered
             and "x-known" in option.schema
             and option.schema["x-known"] != "never"
             and not is_known(option, context.versions)
@@ -215,8 +219,8 @@ def _successor(context: Context, item: Written) -> str | None:
 
 def _absent(context: Context, item: Written) -> Claim | None:
     assert item.option is not None
-    claims = item.option.schema.get("x-absent", item.owner.get("x-unknown", []))
-    return choose(claims, context.versions, context.plan, plain(item.entry.value))
+    claims = item.option.schema.get("x-absent", item.owner.get("x-absent", item.owner.get("x-unknown", [])))
+    return hedged(context, item, choose(claims, context.versions, context.plan, plain(item.entry.value)))
 
 
 RULES = (VersionTooOld(), DeprecatedKey(), RemovedKey(), RenamedKey())

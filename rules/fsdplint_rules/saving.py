@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
 from fsdplint.dialects import choose
+from fsdplint.document import plain
 from fsdplint.plan import StateDict
 from fsdplint.rule import Context, Finding, Rule, noted
 
@@ -127,7 +128,7 @@ class FinalStateDictIgnored(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         for item in context.written:
             claims = item.option.schema.get("x-final-save") if item.option else None
-            claim = choose(claims, context.versions, context.plan) if claims else None
+            claim = choose(claims, context.versions, context.plan) if claims and plain(item.entry.value) is not None else None
             if claim:
                 yield self.claimed(claim, context.at(item.path, "entry"), f"`{item.path[-1]}` has no effect")
 

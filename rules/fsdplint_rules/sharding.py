@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
+from fsdplint.dialects import met
 from fsdplint.plan import Sharding
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.engines import spoken
@@ -158,7 +159,7 @@ class BadMesh(Rule):
         at = {name: context.home(name) for name in self.sizes}
         table = context.table.schema.get("x-mesh", [])
         for check in table:
-            if "when" in check and not context.versions.has(check["when"]):
+            if ("when" in check and not context.versions.has(check["when"])) or not met(check.get("if"), plan):
                 continue
             guilty = _mesh_fault(check["fault"], size, plan.processes.value)
             if guilty and plan.fsdp.value is not False:
@@ -177,15 +178,18 @@ class BadMesh(Rule):
 
 
 def _mesh_fault(fault: str, size: dict[str, int], processes: int | None) -> list[str]:
-    """The sizes at fault in one check of a table's ``x-mesh``; empty where the check is passed."""
-    if fault == "cp-and-sp" and size["cp"] > 1 and size["sp"] > 1:
+    """The sizes at fault in one check of a table's ``x-mesh``; empty where the check is passed. Sizes that are all 1 make no mesh."""
+    above = [name for name, number in size.items() if number > 1]
+    if not above or min(size.values()) < 1:
+        return []
+    if fault == "cp-and-sp" and {"cp", "sp"} <= set(above):
         return ["cp", "sp"]
-    if fault == "pure-replicate" and size["dp_replicate"] > 1 and size["dp_shard"] == 1 and (size["tp"] > 1 or size["cp"] > 1):
-        return ["tp" if size["tp"] > 1 else "cp", "dp_replicate"]
-    if fault == "no-shard-dimension" and size["dp_shard"] == 1 and size["cp"] == 1 and (size["tp"] > 1 or size["dp_replicate"] > 1):
-        return ["tp" if size["tp"] > 1 else "dp_replicate"]
-    if fault == "product" and processes and prod(size.values()) != processes:
-        return [name for name, number in size.items() if number > 1] or ["dp_shard"]
+    if fault == "pure-replicate" and "dp_replicate" in above and "dp_shard" not in above and {"tp", "cp"} & set(above):
+        return ["tp" if "tp" in above else "cp", "dp_replicate"]
+    if fault == "no-shard-dimension" and not {"dp_shard", "cp"} & set(above):
+        return ["tp" if "tp" in above else above[0]]
+    if fault == "product" and processes and processes > 0 and "sp" not in above and prod(size.values()) != processes:
+        return above
     return []
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
 from fsdplint.dialects import choose
+from fsdplint.plan import Precision
 from fsdplint.rule import Context, Finding, Rule, noted
 
 if TYPE_CHECKING:
@@ -254,6 +255,48 @@ class ClippingWithFsdp(Rule):
                 yield self.claimed(claim, context.at(item.path, "entry"), "gradient clipping under FSDP")
 
 
+class Fp8WithFsdp(Rule):
+    """## What it does
+    Finds fp8 settings that the framework refuses under FSDP.
+
+    ## Why it matters
+    Every worker stops, after the nodes were allocated and the model was built.
+
+    ## Example
+    ```yaml
+    distributed_type: FSDP
+    mixed_precision: fp8
+    fp8_config:
+      backend: MSAMP
+    ```
+
+    ## Use instead
+    ```yaml
+    distributed_type: FSDP
+    mixed_precision: fp8
+    fp8_config:
+      backend: TE
+    ```
+
+    ## Versions and evidence
+    acc-fp8-msamp-fsdp, acc-fp8-ao-cpu-ram (read in accelerate 1.15.0 accelerator.py).
+    """
+
+    code, name = "FSD707", "fp8-with-fsdp"
+    scope = "file"
+    facts = ("acc-fp8-msamp-fsdp", "acc-fp8-ao-cpu-ram")
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        if context.plan.fsdp.value is not True or context.plan.precision.value is not Precision.FP8:
+            return
+        for item in context.written:
+            claims = item.option.schema.get("x-fp8") if item.option else None
+            value = context.value(*item.path)
+            claim = choose(claims, context.versions, context.plan, value) if claims else None
+            if claim:
+                yield self.claimed(claim, context.at(item.path), f"fp8 by {value} under FSDP")
+
+
 RULES = (
     DoubleCheckpointing(),
     PrecisionConflict(),
@@ -261,4 +304,5 @@ RULES = (
     QuantStorageDtype(),
     OptimizerWithFsdp(),
     ClippingWithFsdp(),
+    Fp8WithFsdp(),
 )

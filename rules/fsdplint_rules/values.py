@@ -48,7 +48,7 @@ class InvalidValue(Rule):
         for item, value, schema, claim in _wrong(context):
             if not is_surprising(item, value, schema):
                 fault = f"`{item.path[-1]}` cannot be {_shown(value)}"
-                yield self.claimed(claim, context.at(item.path), fault, help=_wanted(schema))
+                yield self.claimed(claim, context.at(item.path), fault, help=_wanted(schema, value))
 
 
 class SurprisingScalar(Rule):
@@ -96,14 +96,14 @@ def _judged(context: Context) -> Iterator[tuple[Written, object, dict[str, Any]]
             continue
         value = plain(item.entry.value)
         if not is_placeholder(value):
-            yield item, value, resolved(option.schema, context.versions)
+            yield item, value, resolved(option.schema, context.versions, context.plan)
 
 
 def _wrong(context: Context) -> Iterator[tuple[Written, object, dict[str, Any], Claim]]:
     for item, value, schema in _judged(context):
         if _is_fit(schema, value):
             continue
-        claims = schema.get("x-refusal")
+        claims = schema.get("x-refusal", item.option.schema.get("x-refusal") if item.option else None)
         claim = choose(claims, context.versions, context.plan, value) if claims else Claim("refused", "", None, (), None)
         if claim:
             yield item, value, schema, claim
@@ -129,7 +129,8 @@ def is_surprising(item: Written, value: object, schema: dict[str, Any]) -> bool:
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if isinstance(value, str):
         return (value.lower() in _WORDS and "boolean" in kinds) or (_is_number(value) and bool({"integer", "number"} & set(kinds)))
-    return node.style == "plain" and (value is None or isinstance(value, bool)) and node.raw.lower() in _WORDS and "string" in kinds
+    misread = node.style == "plain" and (value is None or isinstance(value, bool)) and node.raw.lower() in _WORDS
+    return misread and "string" in kinds and fits(schema, node.raw)
 
 
 def _is_number(text: str) -> bool:
@@ -140,15 +141,30 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _wanted(schema: dict[str, Any]) -> str | None:
+def _wanted(schema: dict[str, Any], value: object) -> str | None:
+    if "anyOf" in schema and "enum" not in schema:
+        schema = schema["anyOf"][0]
     if "enum" in schema:
+        meant = _meant(value, schema["enum"])
+        if meant:
+            return f"did you mean `{meant}`?"
         names = [f"`{'null' if v is None else str(v).lower() if isinstance(v, bool) else v}`" for v in schema["enum"]]
         return "write " + (" or ".join(names) if len(names) < 3 else "one of " + ", ".join(names))
     kinds = schema.get("type")
     if kinds:
         kinds = [kinds] if isinstance(kinds, str) else [k for k in kinds if k != "null"]
-        return "write " + " or ".join({"array": "a list", "object": "a mapping", "integer": "an integer"}.get(k, f"a {k}") for k in kinds)
+        bounds = f" from {schema['minimum']}" if "minimum" in schema else ""
+        bounds += f" to {schema['maximum']}" if "maximum" in schema else ""
+        names = {"array": "a list", "object": "a mapping", "integer": "an integer", "boolean": "true or false"}
+        return "write " + " or ".join(names.get(k, f"a {k}") for k in kinds) + bounds
     return None
+
+
+def _meant(value: object, words: list[object]) -> str | None:
+    import difflib
+
+    names = [word for word in words if isinstance(word, str)]
+    return next(iter(difflib.get_close_matches(value, names, n=1, cutoff=0.7)), None) if isinstance(value, str) else None
 
 
 def _rewritten(value: object, raw: str, schema: dict[str, Any]) -> str | None:

@@ -11,6 +11,8 @@ from fsdplint.rule import Context, Finding, Rule, noted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fsdplint.diagnostics import Place
+
 
 class NoWrapPolicy(Rule):
     """## What it does
@@ -107,23 +109,30 @@ class BadWrapClass(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         plan = context.plan
         classes = plan.wrap_classes
-        if plan.fsdp.value is not True or plan.wrap_policy.value is not Wrap.TRANSFORMER or classes.place is None:
+        if plan.fsdp.value is not True or plan.wrap_policy.value is not Wrap.TRANSFORMER or classes.place is None or classes.unknown:
             return
-        document, path, _ = classes.place
-        value = document.value(path)
-        fault = (
-            "a list"
-            if isinstance(value, list)
-            else "blanks"
-            if isinstance(value, str) and any(n != n.strip() or not n for n in value.split(","))
-            else None
-        )
+        fault = _class_fault(context, classes.place)
         claim = context.consequence(self, classes) if fault else None
-        if fault and claim and claim.help is None:
-            names = ",".join(name.strip() for name in classes.value or () if name.strip())
+        names = ",".join(name.strip() for name in classes.value or () if name.strip())
+        if fault and claim and claim.help is None and names:
             yield self.claimed(claim, classes.place, f"layer classes with {fault}", help=f"write `{names}`")
         elif claim:
             yield self.claimed(claim, classes.place, f"layer classes with {fault}")
+
+
+def _class_fault(context: Context, place: Place) -> str | None:
+    """What is wrong with the spelling of layer classes: a list where the framework takes none, blanks around a name."""
+    value = place.document.value(place.path)
+    if isinstance(value, list) and not _takes_lists(context, place):
+        return "a list"
+    names = [name for text in (value if isinstance(value, list) else [value]) if isinstance(text, str) for name in text.split(",")]
+    return "blanks" if any(name != name.strip() or not name for name in names) else None
+
+
+def _takes_lists(context: Context, place: Place) -> bool:
+    file = next((file for file in context.launch.members if file.document is place.document), context.file)
+    options = (item.option for item in file.dialect.table.written(place.document.root) if item.path == place.path)
+    return any("array" in option.schema.get("type", ()) for option in options if option)
 
 
 class WrapOptionsClash(Rule):

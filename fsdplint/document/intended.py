@@ -1,0 +1,78 @@
+"""Edits on plain Python values, and when two plain values are the same: types, order of keys and all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+LAST: Any = object()
+"""As a sibling: behind all others."""
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two plain values are equal in type, value and order of keys; NaN equals NaN, -0.0 is not 0.0."""
+    stack: list[tuple[object, object]] = [(one, other)]
+    seen: set[tuple[int, int]] = set()
+    while stack:
+        left, right = stack.pop()
+        if type(left) is not type(right):
+            return False
+        if isinstance(left, dict) and isinstance(right, dict):
+            pairs = [*zip(left, right, strict=False), *zip(left.values(), right.values(), strict=False)]
+        elif isinstance(left, list) and isinstance(right, list):
+            pairs = list(zip(left, right, strict=False))
+        elif repr(left) == repr(right) if isinstance(left, float) else left == right:
+            continue
+        else:
+            return False
+        if len(left) != len(right):
+            return False
+        if (id(left), id(right)) not in seen:
+            seen.add((id(left), id(right)))
+            stack += pairs
+    return True
+
+
+def put(root: Any, keys: tuple[Any, ...], value: object) -> object:
+    """The value with another one at a place that exists."""
+    if not keys:
+        return value
+    _at(root, keys[:-1])[keys[-1]] = value
+    return root
+
+
+def renamed(root: Any, keys: tuple[Any, ...], key: str) -> object:
+    """The value with another key in the same place of the order."""
+    owner = _at(root, keys[:-1])
+    pairs = [(key if one == keys[-1] else one, value) for one, value in owner.items()]
+    owner.clear()
+    owner.update(pairs)
+    return root
+
+
+def inserted(root: Any, keys: tuple[Any, ...], value: object, after: object) -> object:
+    """The value with a new key behind a sibling: LAST is the end, None the start; to a list the value is appended."""
+    if root is None:
+        return {keys[0]: value}
+    owner = _at(root, keys[:-1])
+    if isinstance(owner, list):
+        owner.append(value)
+        return root
+    owner.pop(keys[-1], None)
+    pairs = list(owner.items())
+    place = len(pairs) if after is LAST else [None, *owner].index(after)
+    pairs.insert(place, (keys[-1], value))
+    owner.clear()
+    owner.update(pairs)
+    return root
+
+
+def removed(root: Any, keys: tuple[Any, ...]) -> object:
+    """The value without a key or list item."""
+    del _at(root, keys[:-1])[keys[-1]]
+    return root
+
+
+def _at(root: Any, keys: tuple[Any, ...]) -> Any:
+    for key in keys:
+        root = root[key]
+    return root
