@@ -19,7 +19,8 @@ FAMILY = ("trl", "transformers", "accelerate")
 
 def assumed(launch: Launch, target: Target) -> dict[str, TargetInfo]:
     """The packages that a launch is judged by, and all that somebody stated, by PyPI name; ``target`` is settled for the launch."""
-    names = [name for file in reversed(launch.files) for name in _judges(file.dialect.package, target)]
+    files = sorted(launch.files, key=lambda file: file is not launch.main)
+    names = [name for file in files for name in _judges(file.dialect.package, target)]
     pins = target.pins
     names += [name for name, pin in pins.items() if pin.declared]
     return {

@@ -9,6 +9,7 @@ from fsdplint import __version__
 from fsdplint.diagnostics import Report, Severity, ordered
 from fsdplint.discovery import Input, find, is_excluded
 from fsdplint.grouping import groups
+from fsdplint.parallel import verdicts
 from fsdplint.request import Request
 from fsdplint.session import Session
 
@@ -107,12 +108,11 @@ def check(request: Request, fail_on: Severity | None = None) -> Outcome:
     """
     session = Session(request)
     inputs = inputs_of(session)
-    verdicts = [session.verdict(group) for group in groups(request, inputs, session.settings_of)]
-    return _outcome(inputs, verdicts, fail_on)
+    return _outcome(inputs, verdicts(session, groups(request, inputs, session.settings_of)), fail_on)
 
 
 def inputs_of(session: Session) -> list[Input]:
-    """The inputs of a session's request: given files, files below given folders, standard input."""
+    """The inputs of a session's request: given files, files below given folders, standard input; the session learns of them."""
     request = session.request
     found: list[Input] = []
     named = tuple(path for path in request.paths if path != "-")
@@ -121,11 +121,14 @@ def inputs_of(session: Session) -> list[Input]:
         location = os.path.abspath(request.stdin_filename or "stdin")  # noqa: PTH100 -- as in discovery.py
         if not (request.force_exclude and is_excluded(location, session.settings_of)):
             found.append(Input(name.replace(os.path.sep, "/"), location, data=request.stdin or b""))
-    return found + find(named, session.settings_of, request.force_exclude)
+    found += find(named, session.settings_of, request.force_exclude)
+    session.given = {os.path.realpath(item.location): item.path for item in found}
+    return found
 
 
 def _outcome(inputs: Sequence[Input], verdicts: Sequence[Verdict], fail_on: Severity | None) -> Outcome:
-    statuses = {status.path: status for verdict in verdicts for status in verdict.statuses}
+    every = [status for verdict in verdicts for status in verdict.statuses]
+    statuses = {status.path: status for status in sorted(every, key=lambda status: status.status == "checked")}
     kept = _kept(verdicts)
     diagnostics: dict[Diagnostic, None] = {}
     fails = False
@@ -138,9 +141,9 @@ def _outcome(inputs: Sequence[Input], verdicts: Sequence[Verdict], fail_on: Seve
         __version__,
         tuple(ordered(diagnostics)),
         tuple(statuses[item.path] for item in inputs if item.path in statuses),
-        {name: info for verdict in reversed(kept) for name, info in verdict.target.items()},
+        {name: info for verdict in reversed(kept) for name, info in verdict.target},
         len({diagnostic for verdict in kept for diagnostic in verdict.silenced}),
-        {code: info for verdict in kept for code, info in verdict.rules.items()},
+        {info.code: info for verdict in kept for info in verdict.rules},
         tuple(dict.fromkeys(note for verdict in kept for note in verdict.notes)),
         next((verdict.device for verdict in kept if verdict.device), None),
     )

@@ -14,11 +14,26 @@ from fsdplint.options import format_option, launch_options, report_options, requ
 VERBOSE = "fsdplint.verbose"
 """Where a command leaves how much it is to say, in the context that all commands share."""
 
+ELSEWHERE = {"smoke": "fsdplint.smoke.command:smoke_command"}
+"""Commands of other modules, which are imported when somebody calls them."""
+
 PATHS = click.argument("paths", nargs=-1, metavar="[PATHS]...")
 
 
 class Group(click.Group):
     """Commands whose errors end in one line on stderr and exit code 2, bugs included; ``-vv`` shows where they came from."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted([*super().list_commands(context), *ELSEWHERE])
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in ELSEWHERE:
+            return super().get_command(context, name)
+        from importlib import import_module
+
+        module, _, attribute = ELSEWHERE[name].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
 
     def invoke(self, context: click.Context) -> Any:
         try:

@@ -34,7 +34,9 @@ class Word(NamedTuple):
 
 
 class Command(ConfigFile):
-    """A launch line: its flags as a document, the dialect of its launcher, and the config files that it mentions (place, name as written)."""
+    """A launch line: its flags as a document, the dialect of its launcher, and the config files that it mentions (place,
+    name as written).
+    """
 
     __slots__ = ("mentions",)
 
@@ -46,7 +48,8 @@ class Command(ConfigFile):
 def read_command(text: str) -> Command | None:
     """The launch line as a document of flags; None for a blank line.
 
-    Only launchers that have an option table give flags (``accelerate launch``, ``soup train``, ``trl``); of every other command the config files it
+    Only launchers that have an option table give flags (``accelerate launch``, ``soup train``, ``trl``); of every
+    other command the config files it
     mentions are known, and no more. Text that a shell would refuse is read as far as it goes.
     """
     words = list(_command(split(text)))
@@ -95,7 +98,7 @@ def _word(text: str, start: int) -> Word:
         char = text[place]
         if quote == "'" and char != "'":
             found.append(char)
-        elif char == "\\" and place + 1 < len(text) and (not quote or text[place + 1] in '"\\$`\n'):
+        elif char == "\\" and place + 1 < len(text) and (not quote or text[place + 1] in '"\\'):
             place += 1
             if text[place] != "\n":
                 found.append(text[place])

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import os
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.dialects import DIALECTS
 from fsdplint.discovery import Input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from fsdplint.commands import Command
     from fsdplint.diagnostics import Place
@@ -37,7 +36,7 @@ class Group(NamedTuple):
     others: tuple[Input, ...] = ()
     missing: tuple[tuple[Place, str], ...] = ()
     command: Command | None = None
-    named: Mapping[str, str] = MappingProxyType({})
+    named: tuple[tuple[str, str], ...] = ()
 
 
 def groups(request: Request, inputs: Sequence[Input], settings_of: SettingsOf) -> list[Group]:
@@ -98,7 +97,7 @@ def _matched(files: Sequence[str], inputs: Sequence[Input], folder: str, command
         dialect = _told(command, name)
         if dialect is not None:
             named[found.location if found is not None else location] = dialect
-    return Group(tuple(given.values()), tuple(others.values()), tuple(missing), command, named)
+    return Group(tuple(given.values()), tuple(others.values()), tuple(missing), command, tuple(named.items()))
 
 
 def _given(name: str, location: str, inputs: Sequence[Input]) -> Input | None:

@@ -30,13 +30,16 @@ class ConfigFile:
 class Launch:
     """The files and the command line that start one run.
 
-    ``command``: the launch line read as a document of flags; None where no line was given. ``missing``: files that are named and were not found,
+    ``command``: the launch line read as a document of flags; None where no line was given. ``missing``: files that
+    are named and were not found,
     each with the place that names it and the name as written.
     """
 
     __slots__ = ("command", "files", "missing")
 
-    def __init__(self, files: tuple[ConfigFile, ...], command: ConfigFile | None = None, missing: tuple[tuple[Place, str], ...] = ()) -> None:
+    def __init__(
+        self, files: tuple[ConfigFile, ...], command: ConfigFile | None = None, missing: tuple[tuple[Place, str], ...] = ()
+    ) -> None:
         self.files = files
         self.command = command
         self.missing = missing

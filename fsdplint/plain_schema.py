@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from fsdplint.dialects.table import Schema
     from fsdplint.target import Versions
 
+_OWN = ("$schema", "$defs", "title", "default", "when", "if")
+
 DRAFT = "http://json-schema.org/draft-07/schema#"
 """The draft that editors understand best."""
 
@@ -24,7 +26,7 @@ def plain_schema(of: Dialect, versions: Versions) -> dict[str, Any]:
 def _plain(schema: Schema, versions: Versions) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for word, value in resolved(schema, versions).items():
-        if word.startswith("x-") or word in ("$schema", "title", "default", "when") or (word == "format" and value in FORMATS):
+        if word.startswith("x-") or word in _OWN or (word == "format" and value in FORMATS):
             continue
         if word == "properties":
             found[word] = _properties(schema, versions)
@@ -41,7 +43,9 @@ def _plain(schema: Schema, versions: Versions) -> dict[str, Any]:
 def _annotate(found: dict[str, Any], schema: Schema, versions: Versions) -> None:
     if "description" in schema:
         found.setdefault("description", schema["description"])
-    if "properties" in schema and choose(schema.get("x-unknown", []), versions) is not None:
+    if schema.get("x-lax") and "type" in found:
+        found["type"] = sorted({"string", *([found["type"]] if isinstance(found["type"], str) else found["type"])})
+    if "properties" in schema and not schema.get("x-open") and choose(schema.get("x-unknown", []), versions) is not None:
         found["additionalProperties"] = False
     if schema.get("x-case") == "any" and "enum" in found:
         found["anyOf"] = [{"enum": found.pop("enum")}, {"pattern": "^(" + "|".join(map(_any_case, schema["enum"])) + ")$"}]

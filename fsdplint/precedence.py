@@ -1,6 +1,7 @@
 """Who wins where two members of a launch decide the same thing.
 
-Facts: launches of accelerate 1.15.0 with transformers 5.24.0 (two processes, run) and with 4.57.6 (run with the launcher's environment), and the
+Facts: launches of accelerate 1.15.0 with transformers 5.24.0 (two processes, run) and with 4.57.6 (run with the
+launcher's environment), and the
 code of ``TrainingArguments`` in 4.57.6, 5.0.0, 5.4.0 and 5.24.0 and of accelerate's FSDP plugin (read).
 """
 
@@ -43,6 +44,9 @@ FSDP = (
 
 DEEPSPEED = ("deepspeed", "deepspeed_config")
 
+LAUNCHED_SIZE = 100_000_000
+"""The parameters of a unit that ``accelerate launch`` exports for the size policy where nobody says it (accelerate 1.15.0)."""
+
 TAKEN_OVER = "the training file's DeepSpeed takes over"
 """Why a launcher's FSDP does not run."""
 
@@ -60,9 +64,9 @@ def flags_over_file(file: Plan, flags: Plan) -> Plan:
         _started(plan, flags)
     if plan.fsdp_version.value != file.fsdp_version.value:
         _other_version(plan, file)
-    flag = _read_under(flags.sharding, plan.fsdp_version.value)
-    if flag is not None:
-        plan.sharding = flag.beating(file.sharding)
+    sharding = _read_under(flags.sharding, plan.fsdp_version.value)
+    if sharding is not None:
+        plan.sharding = sharding.beating(file.sharding)
     return plan
 
 
@@ -75,10 +79,14 @@ def _started(plan: Plan, flags: Plan) -> None:
 
 def _other_version(plan: Plan, file: Plan) -> None:
     """A flag changed the FSDP version: what the file's version decided is decided anew."""
-    second = plan.fsdp_version.value == 2
     if not plan.state_dict.is_written:
-        plan.state_dict = Fact(StateDict.SHARDED if second else StateDict.FULL, source=f"default of FSDP{2 if second else 1}")
+        plan.state_dict = _default_state_dict(plan)
     plan.sharding = _read_under(file.sharding, plan.fsdp_version.value) or Fact(Sharding.FULL_SHARD, source="the launcher's default")
+
+
+def _default_state_dict(plan: Plan) -> Fact[StateDict]:
+    second = plan.fsdp_version.value == 2
+    return Fact(StateDict.SHARDED if second else StateDict.FULL, source=f"accelerate's default for FSDP{2 if second else 1}")
 
 
 def _read_under(fact: Fact[Any], version: int | None) -> Fact[Any] | None:
@@ -90,7 +98,9 @@ def _read_under(fact: Fact[Any], version: int | None) -> Fact[Any] | None:
 
 
 def with_flags(plan: Plan, flags: Plan) -> Plan:
-    """A training file's plan under its own launcher's flags (``soup train``): every decision that the command line makes, written or not."""
+    """A training file's plan under its own launcher's flags (``soup train``): every decision that the command line
+    makes, written or not.
+    """
     for decision in DECISIONS:
         flag = flags.fact(decision)
         if not flag.is_silent:
@@ -99,7 +109,9 @@ def with_flags(plan: Plan, flags: Plan) -> Plan:
 
 
 def with_companion(plan: Plan, companion: Plan) -> Plan:
-    """A plan with what a file says that another one names: a DeepSpeed JSON can switch its own engine on, a file of ``fsdp_config`` holds its options."""
+    """A plan with what a file says that another one names: a DeepSpeed JSON can switch its own engine on, a file of
+    ``fsdp_config`` holds its options.
+    """
     if companion.deepspeed.value is True:
         if plan.deepspeed.value is None and not plan.deepspeed.unknown:
             plan.deepspeed = companion.deepspeed
@@ -114,7 +126,8 @@ def with_companion(plan: Plan, companion: Plan) -> Plan:
 def trainer_over_launcher(training: Plan, launcher: Plan, dialect: str, versions: Versions) -> Plan:
     """One plan from a training file's and the launcher's (accelerate file and flags).
 
-    For ``TRAINERS`` what transformers does; for other frameworks the training file wins wherever it is written, and the launcher's FSDP is in force
+    For ``TRAINERS`` what transformers does; for other frameworks the training file wins wherever it is written, and
+    the launcher's FSDP is in force
     where the training file switches none on.
     """
     plan = training.copy()
@@ -160,7 +173,9 @@ def _taken(plan: Plan, other: Plan, decisions: Iterable[str]) -> Plan:
 
 
 def _engines(plan: Plan, training: Plan, launcher: Plan) -> None:
-    """DeepSpeed in the training file switches the launcher's FSDP off without a word; the launcher's DeepSpeed stays on beside the training file's FSDP."""
+    """DeepSpeed in the training file switches the launcher's FSDP off without a word; the launcher's DeepSpeed stays on
+    beside the training file's FSDP.
+    """
     if training.deepspeed.value is True:
         if launcher.fsdp.value is True and training.fsdp.value is not True:
             plan.fsdp, plan.fsdp_options = launcher.fsdp.overruled(False, TAKEN_OVER), NOWHERE
@@ -176,9 +191,9 @@ def _precision(mine: Fact[Precision], theirs: Fact[Precision]) -> Fact[Precision
 
 
 def _under_launcher(plan: Plan, training: Plan, launcher: Plan, versions: Versions) -> Plan:
-    """The launcher's FSDP is in force; transformers 4.x still takes two options out of the idle ``fsdp_config``, 5.x none."""
+    """The launcher's FSDP is in force; transformers before 5.10 still takes two options out of the idle ``fsdp_config``."""
     _taken(plan, launcher, FSDP)
-    if versions.has("transformers<5.0.0"):
+    if versions.has("transformers<5.10.0"):
         for decision in ("activation_checkpointing", "limit_all_gathers"):
             if training.fact(decision).is_written:
                 plan.set(decision, training.fact(decision).beating(launcher.fact(decision)))
@@ -186,7 +201,9 @@ def _under_launcher(plan: Plan, training: Plan, launcher: Plan, versions: Versio
 
 
 def _both(plan: Plan, training: Plan, launcher: Plan, versions: Versions) -> Plan:
-    """FSDP set up twice: ``TrainingArguments`` hand over some options, defaults included, and accelerate takes all others from the launcher."""
+    """FSDP set up twice: ``TrainingArguments`` hand over some options, defaults included, and accelerate takes all
+    others from the launcher.
+    """
     mine = _handed_over(training, launcher, versions)
     for decision in FSDP:
         own, other = training.fact(decision), launcher.fact(decision)
@@ -194,6 +211,14 @@ def _both(plan: Plan, training: Plan, launcher: Plan, versions: Versions) -> Pla
             plan.set(decision, own.beating(other))
         else:
             plan.set(decision, other.beating(own) if other.is_written or other.value is not None else own)
+    if not plan.state_dict.is_written and "state_dict" not in mine:
+        plan.state_dict = _default_state_dict(plan)
+    if not plan.min_num_params.value and launcher.min_num_params.is_silent:
+        plan.min_num_params = Fact(LAUNCHED_SIZE, source="default of accelerate launch")
+    if training.fsdp_version.value == 1 and versions.has("transformers>=5.4.0"):
+        # The launcher always exports a strategy, and FSDP1 takes that before what TrainingArguments hand over.
+        exported = _read_under(launcher.sharding, 1)
+        plan.sharding = exported.beating(training.sharding) if exported else training.sharding.beating(launcher.sharding)
     return plan
 
 
@@ -203,17 +228,22 @@ def _handed_over(training: Plan, launcher: Plan, versions: Versions) -> set[str]
     if training.offload.value is True:
         mine.add("offload")
     mine.update(d for d in ("activation_checkpointing", "limit_all_gathers") if training.fact(d).is_written)
-    mine.update(("wrap_classes",) if training.wrap_classes.is_written else ())
     if versions.has("transformers<5.0.0"):
         return mine | {*_FSDP1_KNOBS} | ({"sharding"} if launcher.fsdp_version.value != 2 else set()) | _wrapping(training)
     mine |= {"fsdp_version", "sharding", "sync_module_states"}
     if training.fsdp_version.value == 1:
         mine.update(_FSDP1_KNOBS)
     if versions.has("transformers>=5.10.0"):
-        return mine | {"wrap_policy", "min_num_params", "state_dict"}
+        return mine | {"wrap_policy", "state_dict"} | _sizes(training)
     return mine | _wrapping(training)
+
+
+def _sizes(training: Plan) -> set[str]:
+    """What a policy that is handed over takes from the launcher where the training file does not say it."""
+    named = {"wrap_classes"} if training.wrap_classes.is_written else set()
+    return named | ({"min_num_params"} if training.min_num_params.value else set())
 
 
 def _wrapping(training: Plan) -> set[str]:
     """Before 5.10 only the word ``auto_wrap`` hands a policy over."""
-    return {"wrap_policy", "min_num_params"} if training.wrap_policy.is_written else set()
+    return {"wrap_policy"} | _sizes(training) if training.wrap_policy.is_written else set()

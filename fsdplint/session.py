@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.assumptions import assumed
@@ -62,22 +61,31 @@ class Verdict(NamedTuple):
     faults: tuple[Diagnostic, ...] = ()
     silenced: tuple[Diagnostic, ...] = ()
     fail_on: str | None = None
-    target: Mapping[str, TargetInfo] = MappingProxyType({})
+    target: tuple[tuple[str, TargetInfo], ...] = ()
     device: str | None = None
     notes: tuple[str, ...] = ()
-    rules: Mapping[str, RuleInfo] = MappingProxyType({})
+    rules: tuple[RuleInfo, ...] = ()
 
 
 class Session:
-    """Everything that is the same for all launches of one request; raises UsageError and SettingsError for what does not exist."""
+    """Everything that is the same for all launches of one request; raises UsageError and SettingsError for what does not exist.
+
+    ``given``: the path as shown of every given file, by its real place; to be filled in by who finds them.
+    """
 
     def __init__(self, request: Request) -> None:
         self.request = request
+        self.given: Mapping[str, str] = {}
         if request.dialect is not None and request.dialect not in DIALECTS:
             from fsdplint.spelling import did_you_mean
 
             raise UsageError(f"unknown dialect {request.dialect!r}{did_you_mean(request.dialect, DIALECTS)}")
         self._only = settings_in(request.config) if request.config is not None else NONE if request.isolated else None
+        # What the command line says must make sense even where there is nothing to check.
+        if request.select is not None or request.extend_select or request.ignore:
+            self.selection_of(os.getcwd())  # noqa: PTH109 -- as in discovery.py
+        if request.targets or request.device or request.gpus is not None or request.python:
+            self.target_of(os.getcwd())  # noqa: PTH109 -- as in discovery.py
 
     def settings_of(self, folder: str) -> Settings:
         """The settings that hold in a folder (absolute path)."""
@@ -114,15 +122,16 @@ class Session:
 
     def job(self, group: Group) -> tuple[Job | None, tuple[FileStatus, ...]]:
         """A launch of the files of a group that are training configs, with what became of each given file; None where there are none."""
-        loaded = [self._load(item, group) for item in group.given]
-        statuses = tuple(one.status for one in loaded)
+        loaded = [self._load(item, group) for item in (*group.given, *group.others)]
         members = [one for one in loaded if one.file is not None]
-        if not members:
-            return None, statuses
-        members += [one for item in group.others if (one := self._load(item, group)).file is not None]
+        own = loaded[: len(group.given)]
+        if not any(one.file is not None for one in own):
+            return None, tuple(one.status for one in own)
         missing = [*group.missing]
-        for one in tuple(members):
-            missing += _join(one, members)
+        for one in members:  # what is joined may name further files
+            missing += self._join(one, members)
+        given = {one.input.path: one.status for one in own}
+        given.update({one.input.path: one.status for one in members if one.input.path in given or self._is_given(one.input)})
         folder = os.path.dirname(members[0].input.location)  # noqa: PTH120 -- as in discovery.py
         launch = Launch(tuple(one.file for one in members if one.file is not None), group.command, tuple(missing))
         return Job(
@@ -130,9 +139,12 @@ class Session:
             settled_target(launch, self.target_of(folder)),
             self.selection_of(folder),
             self.settings_of(folder),
-            frozenset(status.path for status in statuses),
-            {one.status.path: one.input.location for one in members},
-        ), statuses
+            frozenset(given),
+            {one.input.path: one.input.location for one in members},
+        ), tuple(given.values())
+
+    def _is_given(self, item: Input) -> bool:
+        return self.given.get(os.path.realpath(item.location)) == item.path
 
     def _load(self, item: Input, group: Group) -> Loaded:
         """What a file's own keys tell of its dialect comes before the launch line, and for launchers' files before --dialect."""
@@ -140,26 +152,26 @@ class Session:
         is_alone = len(group.given) + len(group.others) == 1
         if forced is not None and (is_alone or forced in LAUNCHERS):
             return load(item, forced)
-        told = group.named.get(item.location)
+        told = dict(group.named).get(item.location)
         own = load(item)
         if own.status.status == "failed" or own.status.dialect in LAUNCHERS or (forced is None and (own.file or told is None)):
             return own
         return load(item, told if told in LAUNCHERS else forced or told)
 
+    def _join(self, member: Loaded, members: list[Loaded]) -> list[tuple[Place, str]]:
+        """Add the files that a member names to the members; returns those that are not there."""
+        if member.file is None or not member.file.dialect.companions(member.file.document):
+            return []
+        from fsdplint.companions import companions
 
-def _join(member: Loaded, members: list[Loaded]) -> list[tuple[Place, str]]:
-    """Add the files that a member names to the members; returns those that are not there."""
-    if member.file is None or not member.file.dialect.companions(member.file.document):
-        return []
-    from fsdplint.companions import companions
-
-    named = companions(member.file, member.input.location)
-    present = {os.path.realpath(one.input.location) for one in members} if named.found else set()
-    for item, dialect in named.found:
-        if os.path.realpath(item.location) not in present:
-            companion = load(item, dialect)
-            members += [companion] if companion.file is not None else []
-    return list(named.missing)
+        named = companions(member.file, member.input.location)
+        present = {os.path.realpath(one.input.location) for one in members} if named.found else set()
+        for item, dialect in named.found:
+            place = os.path.realpath(item.location)
+            if place not in present:
+                companion = load(item._replace(path=self.given.get(place, item.path)), dialect)
+                members += [companion] if companion.file is not None else []
+        return list(named.missing)
 
 
 def _is_wanted(diagnostic: Diagnostic, given: frozenset[str]) -> bool:
@@ -197,10 +209,10 @@ def _sifted(job: Job, group: Group, statuses: tuple[FileStatus, ...], diagnostic
         tuple(faults),
         tuple(silenced),
         job.settings.fail_on,
-        assumed(job.launch, job.target),
+        tuple(assumed(job.launch, job.target).items()),
         job.target.device,
         (*job.target.notes, *(f"no table knows {name}" for name in job.target.unknown_packages())),
-        {d.code: job.selection.info(d.code) for d in (*kept, *faults)},
+        tuple(job.selection.info(code) for code in dict.fromkeys(d.code for d in (*kept, *faults))),
     )
 
 

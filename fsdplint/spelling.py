@@ -9,9 +9,13 @@ if TYPE_CHECKING:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``; did you mean X?`` where a known word comes near, else nothing."""
+    """``; did you mean X?`` where a known word comes near, else nothing.
+
+    Short words and codes must come nearer: with another number, a code is another code.
+    """
     from difflib import get_close_matches
 
     by_lower = {name.lower(): name for name in known}
-    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    cutoff = 0.85 if len(word) < 4 or any(map(str.isdigit, word)) else 0.6
+    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
     return f"; did you mean {by_lower[close[0]]}?" if close else ""

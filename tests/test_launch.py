@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import launch_of, lint, read, told
+from linting import launch_of, lint, read, told
 
 from fsdplint.launch import Launch
 from fsdplint.plan import Precision, Sharding, StateDict, Wrap
@@ -24,10 +24,11 @@ fsdp_config:
   fsdp_offload_params: true
   fsdp_activation_checkpointing: true
 """
-PLAIN = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 2\nfsdp_config:\n  fsdp_version: 2\n"
-DDP = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 2\n"
-ZERO = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 2\ndeepspeed_config:\n  zero_stage: 2\n"
-JSON = '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "train_batch_size": "auto"}'
+HEAD = "compute_environment: LOCAL_MACHINE\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 2\n"
+PLAIN = HEAD + "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n"
+DDP = HEAD + "distributed_type: MULTI_GPU\n"
+ZERO = HEAD + "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\n"
+JSON = '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "train_batch_size": "auto"}'
 BOTH = ("hf-trainer", "accelerate")
 
 
@@ -51,7 +52,7 @@ class TestMain:
 class TestFlagsOverTheAccelerateFile:
     line = "accelerate launch --config_file file0.yaml {} train.py"
 
-    def plan(self, flags: str, text: str = ACCELERATE):  # noqa: ANN201
+    def plan(self, flags: str, text: str = ACCELERATE):
         return read(text, dialect="accelerate", line=self.line.format(flags))
 
     def test_written_flags_win(self) -> None:
@@ -82,7 +83,10 @@ class TestFlagsOverTheAccelerateFile:
     def test_another_version_has_other_defaults(self) -> None:
         assert self.plan("--fsdp_version 1", PLAIN).state_dict.value is StateDict.FULL
 
-    @pytest.mark.parametrize(("flags", "sharding"), [("--fsdp_sharding_strategy NO_SHARD", Sharding.SHARD_GRAD_OP), ("--fsdp_reshard_after_forward true", Sharding.FULL_SHARD)])
+    @pytest.mark.parametrize(
+        ("flags", "sharding"),
+        [("--fsdp_sharding_strategy NO_SHARD", Sharding.SHARD_GRAD_OP), ("--fsdp_reshard_after_forward true", Sharding.FULL_SHARD)],
+    )
     def test_only_the_flag_that_the_version_reads_counts(self, flags: str, sharding: Sharding) -> None:
         assert self.plan(flags).sharding.value is sharding
 
@@ -207,11 +211,18 @@ class TestFlagValues:
         assert line[found[0].range.start.offset : found[0].range.end.offset] in flag
 
     def test_strategy_flag_under_fsdp2(self) -> None:
-        found = lint(PLAIN, dialect="accelerate", line="accelerate launch --config_file file0.yaml --fsdp_sharding_strategy SHARD_GRAD_OP train.py")
+        found = lint(
+            PLAIN, dialect="accelerate", line="accelerate launch --config_file file0.yaml --fsdp_sharding_strategy SHARD_GRAD_OP train.py"
+        )
         assert ("error", "FSD406", "--fsdp_sharding_strategy") in told(found)
 
     def test_flag_of_a_newer_release(self) -> None:
-        found = lint(PLAIN.replace("  fsdp_version: 2\n", "  fsdp_offload_params: true\n"), dialect="accelerate", target=("accelerate==1.5.2",), line="accelerate launch --config_file file0.yaml --fsdp_version 2 train.py")
+        found = lint(
+            PLAIN.replace("  fsdp_version: 2\n", "  fsdp_offload_params: true\n"),
+            dialect="accelerate",
+            target=("accelerate==1.5.2",),
+            line="accelerate launch --config_file file0.yaml --fsdp_version 2 train.py",
+        )
         assert ("error", "FSD401", "--fsdp_version") in told(found)
 
     def test_variables_are_unknown(self) -> None:
@@ -234,7 +245,9 @@ class TestTrl:
         assert read(self.TEXT, dialect="trl", line="trl sft --config file0.yaml --accelerate_config multi_gpu").fsdp.value is False
 
     def test_flags_of_the_script_are_not_judged(self) -> None:
-        assert not [d for d in lint(self.TEXT, dialect="trl", line="trl sft --config file0.yaml --packing true --lr 1e-4") if d.path == "<launch>"]
+        assert not [
+            d for d in lint(self.TEXT, dialect="trl", line="trl sft --config file0.yaml --packing true --lr 1e-4") if d.path == "<launch>"
+        ]
 
 
 def test_other_commands_say_nothing() -> None:

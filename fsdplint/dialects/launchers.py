@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 from fsdplint.diagnostics import Place
 from fsdplint.dialects.dialect import Dialect
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 
 class Launcher(Dialect):
-    """A launcher's command line, named after the framework whose launcher it is; this class itself stands for commands without an option table.
+    """A launcher's command line, named after the framework whose launcher it is; this class itself stands for
+    commands without an option table.
 
-    ``file``: the name of its option table. ``ends_at_script``: the first word that is no flag is the program to run, and all after it is that program's own.
+    ``file``: the name of its option table. ``ends_at_script``: the first word that is no flag is the program to run,
+    and all after it is that program's own.
     """
 
     name = "launch"
@@ -41,7 +43,7 @@ class Launcher(Dialect):
         table.schema["x-aliases"] = {**twins, **table.schema.get("x-aliases", {})}
         return table
 
-    def recognise(self, document: Document) -> int:
+    def recognise(self, document: Document) -> int:  # noqa: ARG002
         """Never: a launch line is given as such."""
         return 0
 
@@ -61,7 +63,14 @@ class AccelerateLaunch(Launcher):
     starts = "processes"
     ends_at_script = True
 
-    kinds = {"--use_fsdp": "fsdp", "--use_deepspeed": "deepspeed", "--multi_gpu": "ddp", "--cpu": "none", "--tpu": "xla", "--use_megatron_lm": "megatron-lm"}
+    kinds: ClassVar[dict[str, str]] = {
+        "--use_fsdp": "fsdp",
+        "--use_deepspeed": "deepspeed",
+        "--multi_gpu": "ddp",
+        "--cpu": "none",
+        "--tpu": "xla",
+        "--use_megatron_lm": "megatron-lm",
+    }
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """A kind of launch that is written beats the file's ``distributed_type``; FSDP flags alone switch nothing on."""
@@ -82,14 +91,16 @@ class AccelerateLaunch(Launcher):
 
 
 class TrlLaunch(AccelerateLaunch):
-    """``trl sft`` and its sisters, which hand flags that they do not know to ``accelerate launch`` (trl 1.16.0 cli/commands/training.py)."""
+    """``trl sft`` and its sisters, which hand flags that they do not know to ``accelerate launch`` (trl 1.16.0
+    cli/commands/training.py).
+    """
 
     name = "trl"
     package = "trl"
     title = "the trl command"
     ends_at_script = False
 
-    shipped = {"fsdp1": 1, "fsdp2": 2, "multi_gpu": 0, "single_gpu": 0, "zero1": 0, "zero2": 0, "zero3": 0}
+    shipped: ClassVar[dict[str, int]] = {"fsdp1": 1, "fsdp2": 2, "multi_gpu": 0, "single_gpu": 0, "zero1": 0, "zero2": 0, "zero3": 0}
 
     @cached_property
     def table(self) -> Table:
@@ -124,10 +135,16 @@ class SoupTrain(Launcher):
     file = "soup_train"
     starts = "training"
 
-    presets = {"full_shard": Sharding.FULL_SHARD, "shard_grad": Sharding.SHARD_GRAD_OP, "full_offload": Sharding.FULL_SHARD}
+    presets: ClassVar[dict[str, Sharding]] = {
+        "full_shard": Sharding.FULL_SHARD,
+        "shard_grad": Sharding.SHARD_GRAD_OP,
+        "full_offload": Sharding.FULL_SHARD,
+    }
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
-        """What the presets ask of transformers and what it builds of them (read in soup-cli 0.77.0 utils/fsdp.py; run with transformers 4.57.6 to 5.24.0)."""
+        """What the presets ask of transformers and what it builds of them (read in soup-cli 0.77.0 utils/fsdp.py; run
+        with transformers 4.57.6 to 5.24.0).
+        """
         plan.deepspeed = Fact(False, source="no `--deepspeed` on the command line")
         if document.has(("--deepspeed",)):
             given = document.value(("--deepspeed",))
@@ -187,7 +204,7 @@ def _resharding(plan: Plan) -> None:
     plan.sharding = facts[0].beating(*facts[1:])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _the(kind: type[Launcher]) -> Launcher:
     return kind()
 

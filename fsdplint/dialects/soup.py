@@ -26,7 +26,9 @@ class Soup(Dialect):
     title = "soup.yaml"
 
     def recognise(self, document: Document) -> int:
-        """By `base` beside `data: {train: ...}` and a section or value that only soup has; by `model` and `data: {path: ...}` for its first examples."""
+        """By `base` beside `data: {train: ...}` and a section or value that only soup has; by `model` and `data: {path:
+        ...}` for its first examples.
+        """
         root = document.root
         if not isinstance(root, Mapping):
             return 0
@@ -47,11 +49,15 @@ class Soup(Dialect):
         lora = ("training", "lora") if document.has(("training", "lora")) else ("lora",)
         if document.value((*lora, "r")) != 0:
             kind = "qlora" if plan.quantization.value == "4bit" else "lora"
-            plan.adapter = Fact(kind, Place(document, lora) if document.has(lora) else None, source="" if document.has(lora) else "soup's default")
+            plan.adapter = Fact(
+                kind, Place(document, lora) if document.has(lora) else None, source="" if document.has(lora) else "soup's default"
+            )
 
 
 def is_first_generation(document: Document) -> bool:
-    """Whether a document is written as soup's first examples were, which no release on PyPI reads: `model`, `data: {path: ...}`, flat LoRA keys."""
+    """Whether a document is written as soup's first examples were, which no release on PyPI reads: `model`, `data:
+    {path: ...}`, flat LoRA keys.
+    """
     root = document.root
     if not isinstance(root, Mapping) or "base" in root or not {"model", "task", "lora_r", "backend"} <= set(root.keys()):
         return False

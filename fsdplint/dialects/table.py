@@ -13,6 +13,7 @@ Beside JSON Schema's own words (``type``, ``enum``, ``const``, ``minimum``, ``pa
 ``x-refusal``     claims: what happens to a wrong value (default: refused); an entry of ``x-values`` without its own takes the property's
 ``x-surprises``   claims about a YAML value that reads as something else than it looks like (``no``)
 ``x-default``     [{"when": requirement, "default": value}]: versioned defaults; the first that holds, else ``default``
+``x-plugin``      name of the framework's own plugin that brings the key along (AXO510)
 ``x-elsewhere``   on an absent-minded key: claims that point to where it belongs (``"x-known": "never"``)
 ``x-case``        "any": enum values are compared without case
 ``x-lax``         true: values are converted as pydantic does (``"2"`` is an integer, ``"yes"`` a boolean) before the type counts

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fsdplint.dialects.formats import word_bool
 from fsdplint.dialects.table import is_known
 from fsdplint.diagnostics import Place
 from fsdplint.document import Scalar, Sequence
@@ -117,6 +118,7 @@ class _Reading:
         self.versions = versions
         self.era = next(era for era in table.schema["x-fsdp"] if versions.has(era["when"]))
         self.release = f"transformers {versions.text('transformers')}"
+        self.base = base
         self.is_fragment = not base
         self.words = list(_words(document))
         self.known = {option.path[-1] for option in table.options.values() if option.path[:-1] == base and is_known(option, versions)}
@@ -135,6 +137,13 @@ class _Reading:
                 self.plan.fsdp_version = version.overruled(1, "any other number takes the FSDP1 branch")
         elif version.value is None:
             self.plan.fsdp_version = Fact(1, source=f"{self.release} builds FSDP1")
+
+    def _emptied(self, name: str) -> Place | None:
+        """Where an option that the release reads is written as null, which counts as a value there."""
+        for key in (f"fsdp_{name}", name) if name in self.known else ():
+            if self.document.has((*self.base, key)):
+                return Place(self.document, (*self.base, key)) if self.document.value((*self.base, key)) is None else None
+        return None
 
     def _word(self, name: str) -> Place | None:
         return next((place for word, place in self.words if word == name), None)
@@ -168,8 +177,10 @@ class _Reading:
         fact: Fact[Any] = self.plan.sharding
         if fact.place is None or fact.unknown:
             return fact if fact.unknown else None
-        value = self.document.value(fact.place.path)
-        return Fact(_RESHARD.get(value) if isinstance(value, bool) else fact.value, fact.place)
+        if self.plan.fsdp_version.value == 2:
+            reshards = word_bool(self.document.value(fact.place.path))
+            return Fact(None if reshards is None else _RESHARD[reshards], fact.place)
+        return Fact(fact.value, fact.place)
 
     def _first(self, word: Fact[Sharding] | None, key: Fact[Sharding] | None) -> Fact[Sharding]:
         """FSDP1: the key never counts beside accelerate's own strategy; from 5.4 on the words do not either."""
@@ -182,7 +193,11 @@ class _Reading:
         return asked.overruled(runs, f"{self.release} hands FSDP1 only `reshard_after_forward`, and accelerate prefers its own strategy, FULL_SHARD")
 
     def _second(self, word: Fact[Sharding] | None, key: Fact[Sharding] | None) -> Fact[Sharding]:
-        """FSDP2: the key decides; without it the word, from 5.4 on."""
+        """FSDP2: the key decides; without it the word, from 5.4 on. 5.10 refuses words that FSDP2 cannot do, beside a key, too."""
+        first = self.era["words"] == "first"
+        unable = [stated for stated in (word, *(word.rivals if word else ())) if stated and stated.value not in _RESHARD.values()]
+        if first and unable:
+            return Fact(None, unable[0].place, written=unable[0].value)
         if key is not None and key.value is not None:
             return key.beating(word) if word and self.document.value(("fsdp",)) is not True else key
         if "reshard" in self.era:
@@ -193,15 +208,16 @@ class _Reading:
             return Fact(Sharding.FULL_SHARD, source=f"default of {self.release}")
         if word.value in _RESHARD.values():
             return word
-        if self.era["words"] == "first":
-            return Fact(None, word.place, written=word.value)
         return word.overruled(Sharding.FULL_SHARD, f"FSDP2 of {self.release} only knows to reshard or not")
 
     def _offload(self) -> None:
         place = self._word("offload")
         stated: Fact[bool] = Fact(True, place) if place else Fact(False, source="no word `offload` in `fsdp`")
         key = self.plan.offload
-        if key.is_written:
+        empty = self._emptied("cpu_offload")
+        if empty:
+            self.plan.offload = Fact(False, empty).beating(stated)
+        elif key.is_written:
             self.plan.offload = key.beating(stated)
         elif place or key.value is None:
             self.plan.offload = stated
@@ -218,8 +234,9 @@ class _Reading:
             plan.wrap_policy = Fact(Wrap.SIZE if size else Wrap.TRANSFORMER, place, source="" if place else "`auto_wrap` in `fsdp`")
 
     def _state_dict(self) -> None:
+        """Where transformers hands none over, accelerate has its own default."""
         kind = self.era["state-dict"].get(str(self.plan.fsdp_version.value))
-        if "state_dict_type" not in self.known and kind:
+        if kind and ("state_dict_type" not in self.known or self._emptied("state_dict_type")):
             self.plan.state_dict = Fact(StateDict(kind), source=f"accelerate's default for FSDP{self.plan.fsdp_version.value}")
 
 

@@ -25,8 +25,11 @@ class Change(NamedTuple):
 class Editor(Protocol):
     """Turns operations on sites into edits; every method raises Refused."""
 
-    def set(self, site: Site, value: object, *, whole: bool) -> Change:
-        """Write another value; `whole` asks for a block in place of a flow collection."""
+    def set(self, site: Site, value: object) -> Change:
+        """Write another value; a flow collection stays one."""
+
+    def replace(self, site: Site, value: object) -> Change:
+        """Write another collection, as a block where that can be."""
 
     def rename(self, site: Site, key: str) -> Change:
         """Write another key."""

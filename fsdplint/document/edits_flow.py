@@ -38,7 +38,7 @@ class Flow:
         self.newline = document.newline
         self.span = node.span
         if self.text[node.span.start] not in "{[":
-            raise Refused("a single pair in a list cannot get or lose a key")
+            raise Refused("it has no braces of its own")
         self.items = [self._item(start, end) for start, end in _places(document, node)]
 
     def _item(self, start: int, end: int) -> Item:

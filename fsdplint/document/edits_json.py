@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from .changes import Change, collection, deletion
 from .edits_flow import Flow
-from .lines import indent_of, line_start
-from .nodes import Mapping, Scalar, Sequence, Span
+from .lines import line_start
+from .nodes import Mapping, Scalar, Sequence
 from .operations import Refused
 from .patchwork import TextEdit
 from .rendering import JsonNotation
@@ -36,11 +36,15 @@ class JsonEditor:
         match = re.search(r"[{\[][ \t]*(?:\r\n|\n|\r)([ \t]+)\S", self.text)
         return match[1] if match is not None else "  "
 
-    def set(self, site: Site, value: object, *, whole: bool) -> Change:
+    def set(self, site: Site, value: object) -> Change:
         """Write another value; a collection that stood on one line gets one line."""
         span = site.span
         spread = self.spread and (isinstance(site.node, Scalar) or any(c in self.text[span.start : span.end] for c in "\r\n"))
         return Change([TextEdit(span.start, span.end, self._written(value, self._indent(span.start), spread))], (span,))
+
+    def replace(self, site: Site, value: object) -> Change:
+        """Write another collection."""
+        return self.set(site, value)
 
     def _indent(self, offset: int) -> str:
         match = _INDENT.match(self.text, line_start(self.text, offset))

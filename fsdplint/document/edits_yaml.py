@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from .changes import Change, collection, deletion, quote_of
 from .edits_flow import Flow
-from .lines import line_break, line_end, next_line
+from .intended import LAST
+from .lines import line_above, line_break, line_end, next_line
 from .nodes import Mapping, Scalar, Sequence, Span
 from .operations import Refused
 from .patchwork import TextEdit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .sites import Site
 
 _BLANK_REST = re.compile(r"[ \t]*(?=[\r\n]|\Z)")
+_HEADER = re.compile(r"[|>][-+0-9]*")
 _SEPARATED = re.compile(r"[ \t]*:[ \t]")
 
 
@@ -31,8 +33,15 @@ class YamlEditor:
         self.text = document.text
         self.blocks = Blocks(document)
 
-    def set(self, site: Site, value: object, *, whole: bool) -> Change:
-        """Write another value."""
+    def set(self, site: Site, value: object) -> Change:
+        """Write another value; a flow collection stays one."""
+        return self._write(site, value, whole=False)
+
+    def replace(self, site: Site, value: object) -> Change:
+        """Write another collection, as a block where that can be."""
+        return self._write(site, value, whole=True)
+
+    def _write(self, site: Site, value: object, *, whole: bool) -> Change:
         node = site.node
         is_block = site.alias is None and not isinstance(node, Scalar) and not node.flow
         is_flow = site.alias is None and not isinstance(node, Scalar) and node.flow
@@ -57,7 +66,19 @@ class YamlEditor:
             if site.entry is not None and self.blocks.colon(site.entry) != span.start:
                 lead = ": "
             written = lead + written
-        return Change([TextEdit(span.start, span.end, written)], (span,))
+        owned = () if isinstance(site.node, Scalar) or site.alias is not None else (span,)
+        head, body = self._head_and_body(site)
+        return Change([TextEdit(head.start, head.end, written), TextEdit(body.start, body.end, "")], owned)
+
+    def _head_and_body(self, site: Site) -> tuple[Span, Span]:
+        """A value as it stands on the line of its key, and the lines of a block scalar's text."""
+        span = site.span
+        if site.alias is not None or not isinstance(site.node, Scalar) or site.node.style not in ("literal", "folded"):
+            return span, Span(span.end, span.end)
+        header = _HEADER.match(self.text, span.start)
+        assert header is not None
+        line = line_end(self.text, span.start)
+        return Span(span.start, header.end()), Span(line, max(line, self.blocks.last_line_end(span.end)))
 
     def _collapse(self, site: Site, value: object) -> Change:
         """Write a value of one line in place of a block: behind the colon, so that a comment there stays."""
@@ -84,15 +105,18 @@ class YamlEditor:
         column += 2 if in_list else self.blocks.dash_step if isinstance(value, list) else self.blocks.step
         lines = block_lines(value, column, self.blocks)
         newline = line_break(self.text, opener.start, self.document.newline)
-        behind, span = self._opener_end(site), site.span
+        behind = self._opener_end(site)
+        span, body = self._head_and_body(site)
+        owned = () if isinstance(site.node, Scalar) or site.alias is not None else (span,)
+        cut = TextEdit(body.start, body.end, "")
         rest = _BLANK_REST.match(self.text, span.end)
         if in_list and rest is not None and span.start > behind and "#" not in self.text[behind : span.start]:
-            return Change([TextEdit(span.start, rest.end(), newline.join(lines).lstrip(" "))], (span,))
+            return Change([TextEdit(span.start, rest.end(), newline.join(lines).lstrip(" ")), cut], owned)
         block = newline + newline.join(lines)
         if rest is not None:
-            return Change([TextEdit(behind, rest.end(), block)], (span,))
+            return Change([TextEdit(behind, rest.end(), block), cut], owned)
         end = line_end(self.text, span.end)
-        return Change([TextEdit(behind, span.end, ""), TextEdit(end, end, block)], (span,))
+        return Change([TextEdit(behind, span.end, ""), TextEdit(end, end, block), cut], owned)
 
     def _replace_block(self, site: Site, value: object) -> Change:
         elements = self.blocks.elements(collection(site.node))
@@ -114,7 +138,7 @@ class YamlEditor:
         if site.entry is not None:
             start = self.blocks.key_start(site.entry)
             return next(one for one in self.blocks.elements(site.owner) if one.start == start)
-        return self.blocks.elements(site.owner)[site.index]
+        return self.blocks.elements(site.owner)[site.place]
 
     def _opener_end(self, site: Site) -> int:
         """Behind the colon or the dash before the site's value."""
@@ -147,7 +171,7 @@ class YamlEditor:
         if node.flow:
             return self._insert_flow(site, node, part, value, after)
         elements = self.blocks.elements(node)
-        element, behind = elements[-1], None
+        element, behind = elements[-1], LAST
         found = node.entry(after) if isinstance(node, Mapping) and after is not None else None
         if found is not None and not found.inherited:
             start = self.blocks.key_start(found)
@@ -158,7 +182,7 @@ class YamlEditor:
         else:
             quote = self._sibling_quote(node)
             lines = block_lines({part: value}, column, self.blocks, quote)
-        return Change(self._lines_behind(element, lines), (), Change([]).after if behind is None else behind)
+        return Change(self._lines_behind(element, lines), (), behind)
 
     def _first(self, part: str, value: object) -> Change:
         """Write the first key of a text that holds no value."""
@@ -220,7 +244,7 @@ class YamlEditor:
         end = self.blocks.with_deeper_comments(end, self.blocks.column(element.start))
         after = next_line(self.text, end)
         if after == end and start > 0:
-            start -= 2 if self.text.startswith("\r\n", start - 2) else 1
+            start = line_above(self.text, start)
         return deletion([TextEdit(start, after, "")])
 
     def _pull_up(self, element: Element, following: Element) -> Change:
@@ -240,8 +264,7 @@ class YamlEditor:
             return Change([TextEdit(element.start, end, empty)], (Span(element.start, end),))
         end = self.blocks.with_deeper_comments(end, self.blocks.column(element.start))
         behind = self._owner_opener_end(site)
-        start = self.blocks.line_start(element.start)
-        start -= 2 if self.text.startswith("\r\n", start - 2) else 1
+        start = line_above(self.text, self.blocks.line_start(element.start))
         return Change([TextEdit(behind, behind, " " + empty), TextEdit(start, end, "")], (Span(start, end),))
 
     def _owner_opener_end(self, site: Site) -> int:

@@ -6,6 +6,8 @@ from typing import Any
 
 LAST: Any = object()
 """As a sibling: behind all others."""
+ANYWHERE: Any = object()
+"""As a sibling: the order of the text tells, the order of all others stays."""
 
 
 def same(one: object, other: object) -> bool:
@@ -64,6 +66,15 @@ def inserted(root: Any, keys: tuple[Any, ...], value: object, after: object) -> 
     owner.clear()
     owner.update(pairs)
     return root
+
+
+def sibling_in(root: Any, keys: tuple[Any, ...]) -> object:
+    """The key before the last of `keys`, None if it is the first; LAST where there is no such key."""
+    try:
+        names = list(_at(root, keys[:-1]))
+        return [None, *names][names.index(keys[-1])]
+    except (LookupError, TypeError, ValueError):
+        return LAST
 
 
 def removed(root: Any, keys: tuple[Any, ...]) -> object:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .nodes import Path
+if TYPE_CHECKING:
+    from .nodes import Path
 
 
 class Set(NamedTuple):

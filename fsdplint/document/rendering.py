@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from .operations import Refused
 
@@ -13,7 +14,7 @@ _NEEDS_ESCAPES = re.compile(f"[{_UNSEEN}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # A text of these characters is a text in YAML 1.1 and 1.2 but for the words; all that may be a number or a date is not among them.
 _PLAIN = re.compile(r"(?:[A-Za-z_/]|\.{1,2}/)[A-Za-z0-9_./+@%()=~^-]*(?: [A-Za-z0-9_./+@%()=~^-]+)*")
-_WORDS = frozenset("null none true false yes no on off y n nan inf infinity".split())
+_WORDS = frozenset(("null", "none", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity"))
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _DEPTH = 50
 
@@ -39,7 +40,7 @@ class Notation:
     assign = ": "
     comma = ", "
     pad = ""
-    infinite = {"inf": "inf", "-inf": "-inf", "nan": "nan"}
+    infinite: ClassVar[dict[str, str]] = {"inf": "inf", "-inf": "-inf", "nan": "nan"}
 
     def __init__(self, quote: str = '"') -> None:
         self.quote = quote
@@ -96,7 +97,7 @@ class Notation:
 class YamlNotation(Notation):
     """Texts stand unquoted only where neither YAML 1.1 nor 1.2 could take them for something else."""
 
-    infinite = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
+    infinite: ClassVar[dict[str, str]] = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
 
     def text(self, value: str, quote: str | None) -> str:
         """A text, plain where that is safe and no quote is to be kept."""
@@ -112,18 +113,18 @@ class YamlNotation(Notation):
 class JsonNotation(Notation):
     """JSON as Python's json writes and reads it; `tight` leaves the blanks out."""
 
-    infinite = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
+    infinite: ClassVar[dict[str, str]] = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 
     def __init__(self, *, tight: bool = False) -> None:
         super().__init__()
         if tight:
             self.assign, self.comma = ":", ","
 
-    def text(self, value: str, quote: str | None) -> str:
+    def text(self, value: str, quote: str | None) -> str:  # noqa: ARG002
         """A text in double quotes."""
         return double_quoted(value)
 
-    def moment(self, value: object) -> str:
+    def moment(self, value: object) -> str:  # noqa: ARG002
         """JSON has neither dates nor times."""
         raise Refused("JSON has no dates")
 

@@ -49,8 +49,8 @@ class Site(NamedTuple):
         return self.entry is not None and self.entry.inherited
 
     @property
-    def index(self) -> int:
-        """The place among the owner's items."""
+    def place(self) -> int:
+        """The index among the owner's items."""
         part = self.path[-1]
         return part if isinstance(part, int) else -1
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from .toml_scan import Part
 
 
-
 class Line(NamedTuple):
     """A `key = value` or a `[header]`: from its key to the end of its value.
 
@@ -54,11 +53,11 @@ def sections(document: Document) -> list[Section]:
     text = document.text
     scanner = TomlScanner(text, 1000)
     scanner.scan()
-    comments = {start + len(comment): start for _, start, comment in document.comments()}
-    starts = [statement.start for statement in scanner.statements]
+    comments = {start + len(comment.rstrip(" \t")): start for _, start, comment in document.comments()}
+    following_starts = [*(statement.start for statement in scanner.statements[1:]), len(text)]
     found = [Section(None, (), [])]
     rows: dict[Path, int] = {}
-    for statement, following in zip(scanner.statements, [*starts[1:], len(text)], strict=True):
+    for statement, following in zip(scanner.statements, following_starts, strict=False):
         start = statement.start
         end = statement.header.end if statement.header is not None else _value_end(text, following, comments)
         if statement.header is None:

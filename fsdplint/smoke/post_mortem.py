@@ -20,6 +20,9 @@ _STACK = re.compile(r"^(Current thread|Thread 0x|Fatal Python error|  File )")
 LINES = 40
 """Lines of a log that are shown."""
 
+FRAMES = 20
+"""Lines of a hanging rank's stacks that are shown."""
+
 
 def post_mortem(stage: str, told: Told, ended: Ended, world: int, folder: Path, seconds: float) -> Verdict:
     """The verdict of a stage that not every rank has finished.
@@ -64,12 +67,15 @@ def _died(code: int) -> str:
 
 
 def _stacks(folder: Path, late: list[int]) -> str:
-    """Where the first of the late ranks hangs: the stacks that it wrote when asked."""
-    for rank in late:
-        lines = [line for line in _text(folder / f"rank-{rank}.log").splitlines() if _STACK.match(line)]
-        if lines:
-            return "\n".join([f"rank {rank}:", *lines[-LINES:]])
-    return ""
+    """Where late ranks hang: the stacks that they wrote when asked. One that waits for others comes after one that does something else."""
+    found = {rank: [line for line in _text(folder / f"rank-{rank}.log").splitlines() if _STACK.match(line)][:FRAMES] for rank in late}
+    order = sorted((rank for rank in late if found[rank]), key=lambda rank: (_waits(found[rank]), rank))
+    return "\n".join(line for rank in order[:2] for line in (f"rank {rank}:", *found[rank]))
+
+
+def _waits(stack: list[str]) -> bool:
+    """Whether the innermost frames are those of a process group."""
+    return any("distributed" in line for line in stack[:6])
 
 
 def _last(text: str) -> str:

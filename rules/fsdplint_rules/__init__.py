@@ -21,6 +21,7 @@ from fsdplint_rules import (
     saving,
     sharding,
     soup,
+    soup_runs,
     syntax,
     training,
     trl,
@@ -53,5 +54,6 @@ RULES = (
     *trl.RULES,
     *axolotl.RULES,
     *soup.RULES,
+    *soup_runs.RULES,
     *deepspeed.RULES,
 )

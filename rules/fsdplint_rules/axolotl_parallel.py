@@ -286,8 +286,8 @@ class ShardSizeWithoutFsdp(Clash):
         return ("dp_shard_size", "fsdp_config") if off and keys.above_one("dp_shard_size") else ()
 
 
-def mesh(sizes: Mapping[str, int | None], processes: int) -> Mapping[str, int] | None:
-    """The mesh that axolotl makes of the written sizes (None: not written) under FSDP (axolotl 0.19.0, utils/distributed.py).
+def mesh(sizes: Mapping[str, int | None], processes: int, *, sharded: bool = True) -> Mapping[str, int] | None:
+    """The mesh that axolotl 0.19.0 makes of the written sizes (None: not written; utils/distributed.py), ``sharded`` where FSDP is on.
 
     None where they do not make up the number of processes.
     """
@@ -307,7 +307,7 @@ def mesh(sizes: Mapping[str, int | None], processes: int) -> Mapping[str, int] |
         rest //= found["dp_shard_size"]
         if rest > 1 and replicate == 1:
             found["dp_replicate_size"], rest = rest, 1
-    if rest > 1 and "dp_shard_size" not in found:
+    if rest > 1 and "dp_shard_size" not in found and sharded:
         found["dp_shard_size"], rest = rest, 1
     return found if rest <= 1 and prod(found.values()) == processes else None
 
@@ -342,14 +342,18 @@ class MeshOfAnotherSize(Clash):
         if not processes or not written or self._is_unread(keys) or any(not self._is_size(keys.value(name)) for name in _SIZES):
             return ()
         sizes = {name: value if isinstance(value := keys.value(name), int) else None for name in _SIZES}
-        return written if mesh(sizes, processes) is None else ()
+        return written if mesh(sizes, processes, sharded=keys.plan.fsdp.value is True) is None else ()
 
     def _is_size(self, value: object) -> bool:
         return value is None or (isinstance(value, int) and not isinstance(value, bool))
 
     def _is_unread(self, keys: Keys) -> bool:
-        """The mesh is built under FSDP2 only, and an expert-parallel one has a dimension more."""
-        return keys.plan.fsdp.value is not True or keys.plan.fsdp_version.value != 2 or not keys.off("expert_parallel_size")
+        """The mesh is built under FSDP2, and without FSDP for tensor and context parallelism; expert parallelism adds a dimension."""
+        if keys.plan.fsdp.value is True:
+            built = keys.plan.fsdp_version.value == 2
+        else:
+            built = keys.above_one("tensor_parallel_size") or keys.above_one("context_parallel_size")
+        return not built or keys.plan.deepspeed.value is True or not keys.off("expert_parallel_size")
 
 
 RULES = (

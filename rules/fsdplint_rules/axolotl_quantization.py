@@ -84,7 +84,9 @@ class QloraBits(Clash):
         if keys.text("adapter") != "qlora" or not keys.off("merge_lora"):
             return ()
         other = next((key for key in ("load_in_8bit", "gptq") if keys.on(key)), "")
-        return (other or "load_in_4bit", "adapter") if other or keys.off("load_in_4bit") else ()
+        if other:
+            return (other, "adapter")
+        return ("adapter", "load_in_4bit") if keys.off("load_in_4bit") else ()
 
 
 class LoraKernelsWith8bit(Clash):

@@ -195,7 +195,7 @@ class BatchFields(Clash):
         written = [key for key in BATCH_FIELDS if not keys.off(key)]
         enough = len(written) > 1 if keys.context.versions.has("axolotl<0.19.0") else written != ["batch_size"]
         missing = tuple(key for key in BATCH_FIELDS[:2] if key not in written)
-        return () if enough else (*missing, *written)
+        return () if enough else (*written, *missing)
 
 
 class PluginNotListed(Rule):

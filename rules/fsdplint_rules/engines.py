@@ -122,6 +122,8 @@ class VersionConflict(Rule):
     ## Example
     ```yaml
     base_model: meta-llama/Llama-3.1-8B
+    datasets: [{path: org/data, type: alpaca}]
+    micro_batch_size: 1
     fsdp_version: 2
     fsdp_config:
       fsdp_version: 1
@@ -130,6 +132,8 @@ class VersionConflict(Rule):
     ## Use instead
     ```yaml
     base_model: meta-llama/Llama-3.1-8B
+    datasets: [{path: org/data, type: alpaca}]
+    micro_batch_size: 1
     fsdp_version: 2
     fsdp_config:
       offload_params: false

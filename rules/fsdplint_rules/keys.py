@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
-from fsdplint.dialects import choose
+from fsdplint.dialects import Option, choose, is_known
 from fsdplint.document import dotted, plain
 from fsdplint.rule import Context, Finding, Rule
-
 from fsdplint_rules.generations import spoken_for
 from fsdplint_rules.open_files import hedged, is_open, misspelt
 
@@ -54,7 +53,7 @@ class UnknownKey(Rule):
             close = misspelt(item) if is_open(context, item) else None
             claim = _unknown(context, item) if close or not is_open(context, item) else None
             if claim:
-                help = f"did you mean `{close}`?" if close else _suggestion(item)
+                help = f"did you mean `{close}`?" if close else _suggestion(context, item)
                 yield self.claimed(claim, context.at(item.path, "key"), f"unknown key `{item.path[-1]}`", help=help)
 
 
@@ -97,7 +96,8 @@ class MisplacedKey(Rule):
             elif item.option is None and (home := home_of(context, item)):
                 claim = _unknown(context, item)
                 if claim:
-                    yield self.claimed(claim, place, fault, help=f"write it as `{home}`" if "." in home else "write it at the top level")
+                    help = f"write it as `{home}`" if "." in home else "write it at the top level"
+                    yield self.claimed(claim, place, fault, help=help)
 
 
 def home_of(context: Context, item: Written) -> str | None:
@@ -118,8 +118,9 @@ def _unknown(context: Context, item: Written) -> Claim | None:
     return hedged(context, item, claim)
 
 
-def _suggestion(item: Written) -> str | None:
-    names = [name for name, schema in item.owner.get("properties", {}).items() if schema.get("x-known") != "never"]
+def _suggestion(context: Context, item: Written) -> str | None:
+    options = (Option((*item.owner_path, name), schema, item.owner) for name, schema in item.owner.get("properties", {}).items())
+    names = [option.name for option in options if is_known(option, context.versions)]
     prefix = item.owner.get("x-prefix", "")
     key = str(item.path[-1])
     close = _close(key, names) or _close(prefix + key.removeprefix(prefix).replace("-", "_"), names)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from fsdplint.diagnostics import Severity
 from fsdplint.precedence import FSDP, TAKEN_OVER, TRAINERS
 from fsdplint.rule import Context, Finding, Rule
-
 from fsdplint_rules.engines import spoken
 
 if TYPE_CHECKING:
@@ -38,19 +37,22 @@ class FsdpTwice(LaunchRule):
     Finds FSDP set up in the accelerate file and again in the training file, where the two differ.
 
     ## Why it matters
-    Neither file runs. `TrainingArguments` hand accelerate the version, the sharding, the wrap policy, the state dict type and RAM-efficient loading, defaults included;
+    Neither file runs. `TrainingArguments` hand accelerate the version, the sharding, the wrap policy, the state dict
+    type and RAM-efficient loading, defaults included;
     what they leave out (CPU offload, activation checkpointing) accelerate takes from its own file.
 
     ## Example
-    `accelerate launch --config_file fsdp.yaml train.py args.yaml` with `fsdp_reshard_after_forward: false` and `fsdp_offload_params: true` in fsdp.yaml, and
+    `accelerate launch --use_fsdp --fsdp_version 2 --fsdp_offload_params true train.py config.yaml` with
     ```yaml
     output_dir: out
+    per_device_train_batch_size: 8
     fsdp: true
     ```
 
     ## Use instead
     ```yaml
     output_dir: out
+    per_device_train_batch_size: 8
     ```
 
     ## Versions and evidence
@@ -70,12 +72,12 @@ class FsdpTwice(LaunchRule):
         if not lost and not leaking:
             return
         says = [f"this file wins for {_names(lost)}"] if lost else []
-        says += [f"{_names(leaking)} of the accelerate file stays on"] if leaking else []
+        says += [f"{_names(leaking)} of the launcher's stays on"] if leaking else []
         related = [(launcher.fact(d).place, f"{_name(d)} {spoken(launcher.fact(d))} is lost") for d in lost]
         related += [(launcher.fact(d).place, f"{_name(d)} stays on") for d in leaking]
         yield self.finding(
             at,
-            f"FSDP is set up here and in the accelerate file: {', and '.join(says)}",
+            f"FSDP is set up here and for the launcher: {', and '.join(says)}",
             outcome="misleads",
             help="set FSDP up in one of the two files",
             related=[(place, text) for place, text in related if place],
@@ -102,15 +104,17 @@ class DeepspeedTakesOver(LaunchRule):
     DeepSpeed runs and FSDP is off, without a word.
 
     ## Example
-    `accelerate launch --config_file fsdp.yaml train.py args.yaml` with `distributed_type: FSDP` in fsdp.yaml, and
+    `accelerate launch --use_fsdp train.py config.yaml` with
     ```yaml
     output_dir: out
+    per_device_train_batch_size: 8
     deepspeed: ds_z2.json
     ```
 
     ## Use instead
     ```yaml
     output_dir: out
+    per_device_train_batch_size: 8
     ```
 
     ## Versions and evidence
@@ -124,8 +128,10 @@ class DeepspeedTakesOver(LaunchRule):
         fsdp, deepspeed = context.plan.fsdp, context.plan.deepspeed
         if fsdp.because == TAKEN_OVER and fsdp.place and deepspeed.place:
             outcome = "misleads" if context.versions.has("transformers>=5.0") else "ignored"
-            message = "DeepSpeed here and FSDP in the accelerate file: DeepSpeed runs, FSDP is off"
-            yield self.finding(deepspeed.place, message, outcome=outcome, help="drop one of the two", related=[(fsdp.place, "FSDP is started here")])
+            message = "DeepSpeed here and FSDP for the launcher: DeepSpeed runs, FSDP is off"
+            yield self.finding(
+                deepspeed.place, message, outcome=outcome, help="drop one of the two", related=[(fsdp.place, "FSDP is started here")]
+            )
 
 
 class IdleFsdpConfig(LaunchRule):
@@ -133,19 +139,22 @@ class IdleFsdpConfig(LaunchRule):
     Finds `fsdp_config` without `fsdp` in the training file of a launch whose accelerate file starts FSDP.
 
     ## Why it matters
-    The accelerate file's FSDP runs. transformers 5 reads nothing of the training file's block; 4.x takes `activation_checkpointing` and `limit_all_gathers` out of it.
+    The accelerate file's FSDP runs. transformers 5.10 and newer read nothing of the training file's block; 4.x takes
+    `activation_checkpointing` and `limit_all_gathers` out of it.
 
     ## Example
-    `accelerate launch --config_file fsdp.yaml train.py args.yaml` with `distributed_type: FSDP` in fsdp.yaml, and
+    `accelerate launch --use_fsdp train.py config.yaml` with
     ```yaml
     output_dir: out
+    per_device_train_batch_size: 8
     fsdp_config:
-      state_dict_type: FULL_STATE_DICT
+      state_dict_type: SHARDED_STATE_DICT
     ```
 
     ## Use instead
     ```yaml
     output_dir: out
+    per_device_train_batch_size: 8
     ```
 
     ## Versions and evidence
@@ -157,10 +166,22 @@ class IdleFsdpConfig(LaunchRule):
     def check(self, context: Context) -> Iterator[Finding]:
         launcher, own = self.launcher(context), context.own
         options = own.fsdp_options
-        if launcher is None or own.fsdp.value is True or own.fsdp.unknown or options.value is not True or options.place is None or context.plan.fsdp.value is not True:
+        if (
+            launcher is None
+            or own.fsdp.value is True
+            or own.fsdp.unknown
+            or options.value is not True
+            or options.place is None
+            or context.plan.fsdp.value is not True
+        ):
             return
         related = [(launcher.fsdp.place, "this FSDP runs")] if launcher.fsdp.place else []
-        yield self.finding(options.place, "`fsdp_config` without `fsdp`: the accelerate file's FSDP runs and this block is not read", help="move the options to the accelerate file", related=related)
+        yield self.finding(
+            options.place,
+            "`fsdp_config` without `fsdp`: the launcher's FSDP runs and this block is not read",
+            help="move the options to the accelerate file or the launch line",
+            related=related,
+        )
 
 
 RULES = (FsdpTwice(), DeepspeedTakesOver(), IdleFsdpConfig())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fsdplint.diagnostics import Severity
 from fsdplint.dialects import Claim, Written, choose, is_known, met
 from fsdplint.document import plain
-from fsdplint.rule import Context, Finding, Rule
+from fsdplint.rule import Context, Finding, Rule, noted
 from fsdplint_rules.generations import spoken_for
 from fsdplint_rules.open_files import hedged
 
@@ -59,7 +59,9 @@ class VersionTooOld(Rule):
             if context.versions.is_older(needs):
                 claim = Claim(floor["outcome"], floor["says"], f"require {needs}", tuple(floor["facts"]), floor.get("when"))
                 at = context.home(floor.get("at", "fsdp"))
-                yield self.claimed(claim, at, f"FSDP{context.plan.fsdp_version.value or ''} needs {needs}{_learned(context, needs)}")
+                fault = f"FSDP{context.plan.fsdp_version.value or ''} needs {needs}{_learned(context, needs)}"
+                related = noted(context.plan.fsdp, "FSDP is switched on here") if at != context.plan.fsdp.place else []
+                yield self.claimed(claim, at, fault, related=related)
 
 
 class DeprecatedKey(Rule):

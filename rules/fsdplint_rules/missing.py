@@ -8,7 +8,6 @@ from fsdplint.diagnostics import Place, Severity
 from fsdplint.dialects import choose, is_known
 from fsdplint.document import Mapping
 from fsdplint.rule import Context, Finding, Rule
-
 from fsdplint_rules.companions import missing_files
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from fsdplint.dialects import Option
     from fsdplint.document import Path
+    from fsdplint.launch import ConfigFile
 
 
 class MissingKey(Rule):
@@ -46,7 +46,8 @@ class MissingKey(Rule):
     ```
 
     ## Versions and evidence
-    acc-distributed-type-missing, acc-num-processes-missing (run with accelerate 0.21.0 to 1.15.0), TRF-DS-07 (run with transformers 5.24.0).
+    acc-distributed-type-missing, acc-num-processes-missing (run with accelerate 0.21.0 to 1.15.0);
+    TRF-DS-07 (run with transformers 5.24.0).
     """
 
     code, name, severity = "FSD007", "missing-key", Severity.ERROR
@@ -68,12 +69,19 @@ class MissingKey(Rule):
             return
         if written is not None and "null" not in option.schema.get("type", ()):
             return
+        flag, command = option.schema.get("x-flag"), context.launch.command
+        if flag and command and not _takes(command, flag):
+            return
         claim = choose(option.schema["x-required"], context.versions, context.plan)
         if claim:
-            open_ended = "x-flag" in option.schema and context.launch.command is None
-            claim = claim._replace(outcome="ignored") if open_ended else claim
+            claim = claim._replace(outcome="ignored") if flag and not command else claim
             at = written.path if written else (*home, option.name)
             yield self.claimed(claim, Place(context.document, at, "key"), f"`{option.name}` is missing")
+
+
+def _takes(command: ConfigFile, flag: str) -> bool:
+    """Whether a launch line is of a launcher that has the flag; another one does not read the file as its own."""
+    return flag in command.dialect.table.schema.get("properties", {})
 
 
 RULES = (MissingKey(),)

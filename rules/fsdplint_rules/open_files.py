@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fsdplint.diagnostics import OUTCOMES, Severity
+
 if TYPE_CHECKING:
     from fsdplint.dialects import Claim, Written
     from fsdplint.rule import Context
@@ -31,7 +33,7 @@ def misspelt(item: Written) -> str | None:
 
 def hedged(context: Context, item: Written, claim: Claim | None) -> Claim | None:
     """A claim about an unknown key as a warning where the file has keys of the script's own, whose class may take this one, too."""
-    if claim is None or not is_open(context, item) or not _has_own_keys(context):
+    if claim is None or OUTCOMES[claim.outcome] is not Severity.ERROR or not is_open(context, item) or not _has_own_keys(context):
         return claim
     return claim._replace(outcome="ignored", says=f"{claim.says}, unless an argument class of the script takes it")
 

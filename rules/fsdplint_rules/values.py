@@ -155,8 +155,8 @@ def _wanted(schema: dict[str, Any], value: object) -> str | None:
         kinds = [kinds] if isinstance(kinds, str) else [k for k in kinds if k != "null"]
         bounds = f" from {schema['minimum']}" if "minimum" in schema else ""
         bounds += f" to {schema['maximum']}" if "maximum" in schema else ""
-        names = {"array": "a list", "object": "a mapping", "integer": "an integer", "boolean": "true or false"}
-        return "write " + " or ".join(names.get(k, f"a {k}") for k in kinds) + bounds
+        words = {"array": "a list", "object": "a mapping", "integer": "an integer", "boolean": "true or false"}
+        return "write " + " or ".join(words.get(k, f"a {k}") for k in kinds) + bounds
     return None
 
 
