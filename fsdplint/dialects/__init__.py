@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fsdplint.dialects.dialect import Dialect
 from fsdplint.dialects.formats import word_bool
+from fsdplint.dialects.keys import Keys
 from fsdplint.dialects.table import (
     Claim,
     Option,
@@ -30,6 +31,7 @@ __all__ = [
     "DIALECTS",
     "Claim",
     "Dialect",
+    "Keys",
     "Option",
     "Table",
     "Written",
@@ -69,9 +71,7 @@ def recognise(document: Document) -> Dialect | None:
     """The dialect that a document is surest of; None where none is sure at all, and where two are equally sure."""
     if not document.roots:
         return None
-    scores = sorted(
-        ((d.recognise(document), d.name) for d in map(dialect, DIALECTS) if document.format in d.formats), reverse=True
-    )
+    scores = sorted(((d.recognise(document), d.name) for d in map(dialect, DIALECTS) if document.format in d.formats), reverse=True)
     if not scores or scores[0][0] <= 0 or (len(scores) > 1 and scores[0][0] == scores[1][0]):
         return None
     return dialect(scores[0][1])

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fsdplint.diagnostics import Place
 from fsdplint.dialects.dialect import Dialect
 from fsdplint.dialects.formats import word_bool
-from fsdplint.dialects.table import is_known, resolved
-from fsdplint.document import Mapping, plain
+from fsdplint.dialects.keys import Keys
+from fsdplint.dialects.table import resolved
+from fsdplint.document import Mapping
 from fsdplint.plan import Fact, Precision, Sharding, StateDict, Wrap, is_placeholder
 
 if TYPE_CHECKING:
-    from fsdplint.dialects.table import Table, Written
     from fsdplint.document import Document
     from fsdplint.plan import Plan
     from fsdplint.target import Versions
@@ -86,36 +85,11 @@ class Accelerate(Dialect):
         return [(".".join(key), path)] if isinstance(path, str) and path not in ("", "none") and not is_placeholder(path) else []
 
 
-class Keys:
-    """The keys of a file by their canonical path, as far as the releases at hand know them.
-
-    Of two spellings of one key the last counts, as in the launcher's loop.
-    """
-
-    def __init__(self, table: Table, document: Document, versions: Versions) -> None:
-        self.table = table
-        self.document = document
-        self.versions = versions
-        self._found: dict[tuple[str, ...], Written] = {
-            item.option.path: item for item in table.written(document.root) if item.option and is_known(item.option, versions)
-        }
-
-    def __contains__(self, path: tuple[str, ...]) -> bool:
-        return path in self._found
-
-    def value(self, *path: str) -> Any:
-        """The plain value of a key; None for null and for an absent one."""
-        return plain(self._found[path].entry.value) if path in self._found else None
-
-    def place(self, *path: str, part: str = "value") -> Place:
-        """Where a written key stands."""
-        return Place(self.document, self._found[path].path, part)
-
-    def types(self) -> list[str]:
-        """The names that ``distributed_type`` takes in the releases at hand."""
-        schema = resolved(self.table.options["distributed_type",].schema, self.versions)
-        names: list[str] = schema["anyOf"][0]["enum"]
-        return names
+def _types(keys: Keys) -> list[str]:
+    """The names that ``distributed_type`` takes in the releases at hand."""
+    schema = resolved(keys.table.options["distributed_type",].schema, keys.versions)
+    names: list[str] = schema["anyOf"][0]["enum"]
+    return names
 
 
 def _last_wins(plan: Plan) -> None:
@@ -145,7 +119,7 @@ def _engine(plan: Plan, keys: Keys, versions: Versions) -> None:
     if ("distributed_type",) not in keys:
         return
     kind, here = keys.value("distributed_type"), keys.place("distributed_type")
-    if isinstance(kind, str) and kind not in keys.types():
+    if isinstance(kind, str) and kind not in _types(keys):
         plan.fsdp = Fact(None, here, unknown=is_placeholder(kind))
         return
     name = kind if isinstance(kind, str) else "NO"

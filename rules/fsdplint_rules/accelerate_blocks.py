@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
-from fsdplint.dialects import choose, is_known
-from fsdplint.dialects.accelerate import Keys
+from fsdplint.dialects import Keys, choose, is_known
 from fsdplint.document import plain
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule, noted

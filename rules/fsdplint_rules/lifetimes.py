@@ -74,13 +74,18 @@ class DeprecatedKey(Rule):
     ## Example
     ```yaml
     output_dir: out
-    gradient_checkpointing: true
+    per_device_train_batch_size: 1
+    fsdp: full_shard auto_wrap
     ```
 
     ## Use instead
     ```yaml
     output_dir: out
-    activation_checkpointing: true
+    per_device_train_batch_size: 1
+    fsdp: true
+    fsdp_config:
+      version: 2
+      reshard_after_forward: true
     ```
 
     ## Versions and evidence

@@ -251,9 +251,8 @@ class OffloadUnsupported(Rule):
     ## Use instead
     ```yaml
     output_dir: out
-    fsdp: true
-    fsdp_config:
-      version: 2
+    per_device_train_batch_size: 1
+    use_cpu: true
     ```
 
     ## Versions and evidence
@@ -279,24 +278,23 @@ class OrigParamsRequired(Rule):
     One flat parameter cannot be half frozen. PEFT's own wrap policy keeps trainable leaves apart, so this is a warning.
 
     ## Example
+    With `--dialect trl`:
     ```yaml
-    base_model: meta-llama/Llama-3.1-8B
-    adapter: lora
-    fsdp:
-      - full_shard
-      - auto_wrap
+    model_name_or_path: meta-llama/Llama-3.1-8B
+    use_peft: true
+    fsdp: full_shard auto_wrap
     fsdp_config:
+      version: 1
       use_orig_params: false
     ```
 
     ## Use instead
     ```yaml
-    base_model: meta-llama/Llama-3.1-8B
-    adapter: lora
-    fsdp:
-      - full_shard
-      - auto_wrap
+    model_name_or_path: meta-llama/Llama-3.1-8B
+    use_peft: true
+    fsdp: full_shard auto_wrap
     fsdp_config:
+      version: 1
       use_orig_params: true
     ```
 
