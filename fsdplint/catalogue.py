@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from fsdplint import releases
 from fsdplint.dialects import DIALECTS, dialect
 from fsdplint.errors import UsageError
+from fsdplint.options import format_option
 from fsdplint.selection import hint, selection, summary
 from fsdplint.settings import settings_for
 from fsdplint.spelling import did_you_mean
+from fsdplint.terminal import write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,3 +109,39 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
     return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
+@click.command("rule")
+@click.argument("word", metavar="CODE|NAME")
+def rule_command(word: str) -> None:
+    """Show a rule's page."""
+    write(one_rule(word))
+
+
+@click.command("rules")
+@format_option("text", "json", "markdown")
+def rules_command(format_name: str) -> None:
+    """List all rules, those of the packs that the settings name included."""
+    write(rule_list(format_name))
+
+
+@click.command("dialects")
+@format_option("text", "json")
+def dialects_command(format_name: str) -> None:
+    """List the dialects that are recognised."""
+    write(dialect_list(format_name))
+
+
+@click.command("targets")
+@format_option("text", "json")
+def targets_command(format_name: str) -> None:
+    """List the packages whose releases are known: the newest one, and how many."""
+    write(release_list(format_name))
+
+
+@click.command("schema")
+@click.argument("dialect")
+@click.option("--target", "targets", metavar="REQUIREMENT", multiple=True, help="The releases whose keys and values are shown.")
+def schema_command(dialect: str, targets: tuple[str, ...]) -> None:
+    """Print a dialect's option table as plain JSON Schema, for editors."""
+    write(schema_of(dialect, targets))

@@ -8,26 +8,28 @@ from typing import TYPE_CHECKING, NamedTuple
 from fsdplint import __version__
 from fsdplint.diagnostics import Report, Severity, ordered
 from fsdplint.discovery import Input, find, is_excluded
+from fsdplint.errors import InputError
 from fsdplint.grouping import groups
 from fsdplint.parallel import verdicts
 from fsdplint.request import Request
 from fsdplint.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fsdplint.diagnostics import Diagnostic
-    from fsdplint.session import Verdict
+    from fsdplint.session import Job, Verdict
 
 STDIN = "<stdin>"
 """The path of standard input that has no name."""
 
 
 class Outcome(NamedTuple):
-    """A report, and whether anything in it reaches the level that fails the run."""
+    """A report, whether anything in it reaches the level that fails the run, and what the user should know of the request itself."""
 
     report: Report
     fails: bool
+    remarks: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -73,7 +75,7 @@ def check_text(
 
 
 def check_paths(
-    paths: Iterable[str | os.PathLike[str]] = (".",),
+    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str] = (".",),
     *,
     dialect: str | None = None,
     launch: str | None = None,
@@ -86,8 +88,9 @@ def check_paths(
     isolated: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """The diagnostics of files and of all files below folders, as ``check_text`` gives them; ``together``: all of them start one run."""
+    several = (paths,) if isinstance(paths, str | os.PathLike) else paths
     request = Request(
-        paths=tuple(os.fspath(path) for path in paths),
+        paths=tuple(os.fspath(path) for path in several),
         dialect=dialect,
         launch=launch,
         together=together,
@@ -108,7 +111,22 @@ def check(request: Request, fail_on: Severity | None = None) -> Outcome:
     """
     session = Session(request)
     inputs = inputs_of(session)
-    return _outcome(inputs, verdicts(session, groups(request, inputs, session.settings_of)), fail_on)
+    found = groups(request, inputs, session.settings_of)
+    outcome = _outcome(inputs, verdicts(session, found), fail_on)
+    if request.launch and inputs and not any(group.command for group in found):
+        return outcome._replace(remarks=("--launch names none of the given files, so nothing is known of it; --together takes them all",))
+    return outcome
+
+
+def jobs(session: Session) -> Iterator[Job]:
+    """The launches of a session's request, ready to be judged. Raises InputError where a file is no training config."""
+    for group in groups(session.request, inputs_of(session), session.settings_of):
+        job, statuses = session.job(group)
+        for status in statuses:
+            if status.status != "checked":
+                raise InputError(f"{status.path}: {status.reason}")
+        if job is not None:
+            yield job
 
 
 def inputs_of(session: Session) -> list[Input]:
@@ -152,10 +170,13 @@ def _outcome(inputs: Sequence[Input], verdicts: Sequence[Verdict], fail_on: Seve
 
 def _kept(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts but those on a file alone that another launch takes in as well."""
-    kept = list(verdicts)
+    joining = [verdict for verdict in verdicts if verdict.joined]
+    kept: list[Verdict] = []
     for verdict in verdicts:
-        if verdict.alone is not None and any(verdict.alone in other.joined for other in kept):
-            kept.remove(verdict)
+        if verdict.alone is not None and any(verdict.alone in other.joined for other in joining):
+            joining = [other for other in joining if other is not verdict]
+        else:
+            kept.append(verdict)
     return kept
 
 

@@ -9,12 +9,13 @@ from typing import Any, NoReturn
 import click
 
 from fsdplint import __version__
-from fsdplint.options import format_option, launch_options, report_options, request, rule_options, settings_options, talk_options
+from fsdplint.options import VERBOSE, launch_options, report_options, request, rule_options, settings_options, talk_options
 
-VERBOSE = "fsdplint.verbose"
-"""Where a command leaves how much it is to say, in the context that all commands share."""
-
-ELSEWHERE = {"smoke": "fsdplint.smoke.command:smoke_command"}
+ELSEWHERE = {
+    "explain": "fsdplint.explaining:explain_command",
+    "smoke": "fsdplint.smoke.command:smoke_command",
+    **{name: f"fsdplint.catalogue:{name}_command" for name in ("rule", "rules", "dialects", "targets", "schema")},
+}
 """Commands of other modules, which are imported when somebody calls them."""
 
 PATHS = click.argument("paths", nargs=-1, metavar="[PATHS]...")
@@ -80,69 +81,7 @@ def check(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> No
     """Say what is wrong with configs: files, folders (default: the current one), or - for standard input."""
     from fsdplint.reporting import run
 
-    context.meta[VERBOSE] = given["verbose"]
     context.exit(run(request(paths or (".",), given), given))
-
-
-@commands.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@launch_options
-@settings_options
-@format_option("text", "json")
-@talk_options
-@click.pass_context
-def explain(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
-    """Show the resolved plan of a launch: each decision, its value, where it comes from, and what will really run."""
-    from fsdplint.explaining import run
-
-    context.meta[VERBOSE] = given["verbose"]
-    context.exit(run(request(files, given), given["format_name"]))
-
-
-@commands.command()
-@click.argument("word", metavar="CODE|NAME")
-def rule(word: str) -> None:
-    """Show a rule's page."""
-    from fsdplint.catalogue import one_rule
-
-    click.echo(one_rule(word), nl=False)
-
-
-@commands.command()
-@format_option("text", "json", "markdown")
-def rules(format_name: str) -> None:
-    """List all rules, those of the packs that the settings name included."""
-    from fsdplint.catalogue import rule_list
-
-    click.echo(rule_list(format_name), nl=False)
-
-
-@commands.command()
-@format_option("text", "json")
-def dialects(format_name: str) -> None:
-    """List the dialects that are recognised."""
-    from fsdplint.catalogue import dialect_list
-
-    click.echo(dialect_list(format_name), nl=False)
-
-
-@commands.command()
-@format_option("text", "json")
-def targets(format_name: str) -> None:
-    """List the packages whose releases are known: the newest one, and how many."""
-    from fsdplint.catalogue import release_list
-
-    click.echo(release_list(format_name), nl=False)
-
-
-@commands.command()
-@click.argument("dialect")
-@click.option("--target", "targets", metavar="REQUIREMENT", multiple=True, help="The releases whose keys and values are shown.")
-def schema(dialect: str, targets: tuple[str, ...]) -> None:
-    """Print a dialect's option table as plain JSON Schema, for editors."""
-    from fsdplint.catalogue import schema_of
-
-    click.echo(schema_of(dialect, targets), nl=False)
 
 
 def stop(message: str, code: int = 2) -> NoReturn:

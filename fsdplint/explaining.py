@@ -5,12 +5,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
+
 from fsdplint.assumptions import assumed
-from fsdplint.check import inputs_of
+from fsdplint.check import jobs
 from fsdplint.diagnostics import resolve
-from fsdplint.errors import InputError
-from fsdplint.grouping import groups
 from fsdplint.linter import plans_of
+from fsdplint.options import format_option, launch_options, request, settings_options, talk_options
 from fsdplint.session import Session
 from fsdplint.terminal import write
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from fsdplint.diagnostics import Place, TargetInfo
     from fsdplint.plan import Fact
-    from fsdplint.request import Request
     from fsdplint.session import Job
 
 
@@ -60,25 +60,22 @@ class Explanation(NamedTuple):
     decisions: tuple[Decision, ...]
 
 
-def run(request: Request, format: str) -> int:
-    """Explain what is asked on stdout. Raises InputError where a file is no training config."""
-    session = Session(request)
-    found = []
-    for group in groups(request, inputs_of(session), session.settings_of):
-        job, statuses = session.job(group)
-        for status in statuses:
-            if status.status != "checked":
-                raise InputError(f"{status.path}: {status.reason}")
-        if job is not None:
-            found.append(explain(job))
-    if format == "json":
+@click.command("explain")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@launch_options
+@settings_options
+@format_option("text", "json")
+@talk_options
+def explain_command(files: tuple[str, ...], format_name: str, **given: Any) -> None:
+    """Show the resolved plan of a launch: each decision, its value, where it comes from, and what will really run."""
+    session = Session(request(files, given))
+    found = [explain(job) for job in jobs(session)]
+    if format_name == "json":
         import json
 
-        text = json.dumps({"version": 1, "launches": [as_object(one) for one in found]}, indent=2) + "\n"
+        write(json.dumps({"version": 1, "launches": [as_object(one) for one in found]}, indent=2) + "\n")
     else:
-        text = "\n".join(map(as_text, found))
-    write(text)
-    return 0
+        write("\n".join(map(as_text, found)))
 
 
 def explain(job: Job) -> Explanation:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.plan import Fact, Plan
-from fsdplint.precedence import flags_over_file, trainer_over_launcher, with_companion, with_flags
+from fsdplint.precedence import FSDP, TAKEN_OVER, TRAINERS, flags_over_file, trainer_over_launcher, with_companion, with_flags
 
 if TYPE_CHECKING:
     from fsdplint.diagnostics import Place
     from fsdplint.dialects import Dialect
     from fsdplint.document import Document
     from fsdplint.target import Target, Versions
+
+__all__ = ["FSDP", "LAUNCHER", "TAKEN_OVER", "TRAINERS", "ConfigFile", "Launch", "merged"]
 
 LAUNCHER = "accelerate"
 """The dialect of the files that ``accelerate launch`` reads itself."""

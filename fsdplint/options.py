@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 FORMAT_NAMES = "full (default), concise, json, jsonl, github, gitlab, sarif, junit or rdjson"
 
 
+VERBOSE = "fsdplint.verbose"
+"""Where a command's ``--verbose`` is found in the context that all commands share."""
+
+
+def _shared(context: click.Context, _: click.Parameter, value: int) -> int:
+    context.meta[VERBOSE] = value
+    return value
+
+
 def _all(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def decorate(command: Any) -> Any:
         for option in reversed(options):
@@ -54,12 +63,12 @@ report_options = _all(
     click.option("--exit-zero", is_flag=True, help="Findings leave the exit code at 0."),
     click.option("--statistics", is_flag=True, help="Count by rule instead of listing."),
     click.option("--show-files", is_flag=True, help="List the files that would be checked, and their dialects."),
-    click.option("-j", "--jobs", type=int, default=0, metavar="N", help="Processes for many files; 0 (default): one for each core."),
+    click.option("-j", "--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Processes for many files; 0: one a core."),
 )
 
 talk_options = _all(
     click.option("-q", "--quiet", count=True, help="Diagnostics only; -qq: nothing."),
-    click.option("-v", "--verbose", count=True, help="Also say what was skipped, and why; -vv: tracebacks."),
+    click.option("-v", "--verbose", count=True, callback=_shared, help="Also say what was skipped, and why; -vv: tracebacks."),
     click.option("--no-color", is_flag=True, help="No colours (as with NO_COLOR; FORCE_COLOR is the opposite)."),
 )
 

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 TRAINERS = frozenset({"hf-trainer", "trl", "llama-factory", "ms-swift"})
 """The dialects whose FSDP goes through transformers' ``TrainingArguments``."""
 
-MACHINES = ("launcher", "processes", "machines", "device", "dp_replicate", "dp_shard", "tp", "cp", "sp")
+SIZES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
+"""The sizes of accelerate's parallelism config."""
+
+SIZES_FLAG = "--use_parallelism_config"
+"""The flag without which the launcher drops the sizes among its flags, unless the file has some (accelerate 1.15.0, run)."""
+
+MACHINES = ("launcher", "processes", "machines", "device", *SIZES)
 """What the launcher starts; a training file has no say, unless the launcher says nothing."""
 
 FSDP = (
@@ -56,9 +62,10 @@ _FSDP1_KNOBS = ("forward_prefetch", "backward_prefetch", "orig_params", "sync_mo
 def flags_over_file(file: Plan, flags: Plan) -> Plan:
     """What ``accelerate launch`` makes of its config file and the flags that are written (accelerate 1.15.0 commands/launch.py, run)."""
     plan = file.copy()
+    idle = () if any(file.fact(size).is_written for size in SIZES) else SIZES
     for decision in DECISIONS:
         flag = flags.fact(decision)
-        if flag.is_written and decision != "sharding":
+        if flag.place and decision != "sharding" and not (decision in idle and not flag.place.document.has((SIZES_FLAG,))):
             plan.set(decision, flag.beating(file.fact(decision)))
     if flags.fsdp.is_written and flags.fsdp.value is True and file.fsdp.value is not True:
         _started(plan, flags)
@@ -210,7 +217,7 @@ def _both(plan: Plan, training: Plan, launcher: Plan, versions: Versions) -> Pla
         if decision in mine:
             plan.set(decision, own.beating(other))
         else:
-            plan.set(decision, other.beating(own) if other.is_written or other.value is not None else own)
+            plan.set(decision, other.beating(own) if own.is_written or not other.is_silent else own)
     if not plan.state_dict.is_written and "state_dict" not in mine:
         plan.state_dict = _default_state_dict(plan)
     if not plan.min_num_params.value and launcher.min_num_params.is_silent:

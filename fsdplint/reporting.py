@@ -20,7 +20,7 @@ def run(request: Request, given: dict[str, Any]) -> int:
     """Check, write the report, and give the exit code; ``given`` are the command's options. Raises FsdplintError and TargetError."""
     format, fail_on = _format(given["format_name"]), _level(given["fail_on"])
     outcome = check(request, fail_on)
-    _tell(outcome.report, given["verbose"])
+    _tell(outcome, given["verbose"] - given["quiet"])
     if given["show_files"]:
         text = _files(outcome.report)
     elif given["statistics"]:
@@ -55,14 +55,17 @@ def _level(word: str | None) -> Severity | None:
         raise UsageError(f"--fail-on {word}: use error, warning or info") from None
 
 
-def _tell(report: Report, verbose: int) -> None:
+def _tell(outcome: Outcome, verbose: int) -> None:
     """What stderr says: inputs that could not be read; with ``-v`` what was skipped and what was assumed of the target."""
+    report = outcome.report
     for file in report.files:
         if file.status == "failed":
             say(f"fsdplint: {file.path}: {file.reason}")
-        elif file.status == "skipped" and verbose:
+        elif file.status == "skipped" and verbose > 0:
             say(f"skipped {file.path}: {file.reason}")
-    if verbose:
+    for remark in outcome.remarks if verbose >= 0 else ():
+        say(f"note: {remark}")
+    if verbose > 0:
         for note in report.notes:
             say(f"note: {note}")
         for name, info in report.target.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from console import BROKEN, CLEAN, FOREIGN, TWICE, check, run, write
@@ -15,6 +15,9 @@ from fsdplint.diagnostics import Severity
 from fsdplint.errors import UsageError
 from fsdplint.parallel import MANY
 from fsdplint.request import Request
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TRAINING = "output_dir: out\nper_device_train_batch_size: 1\nlearning_rate: 0.00001\n"
 ENGINE = '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}, "zero_optimization": {"stage": 2}}'
@@ -50,6 +53,7 @@ def test_check_text_takes_rules_and_dialect() -> None:
 def test_check_paths_takes_files_and_folders(folder: Path) -> None:
     write(folder, conf__a_yaml=TWICE, conf__b_yaml=BROKEN)
     assert [(d.path, d.code) for d in check_paths(["conf"])] == [("conf/a.yaml", "FSD002"), ("conf/b.yaml", "FSD001")]
+    assert [d.path for d in check_paths("conf/a.yaml")] == ["conf/a.yaml"]
     assert [d.path for d in check_paths([folder / "conf" / "a.yaml"])] == [(folder / "conf" / "a.yaml").as_posix()]
 
 
@@ -113,8 +117,9 @@ def test_a_launch_line_names_files_by_their_last_part_where_the_path_is_not_give
 
 def test_of_files_with_one_name_the_path_decides(folder: Path) -> None:
     write(folder, x__conf__acc_yaml=CLEAN, y__acc_yaml=CLEAN, train_yaml=TRAINING)
-    assert launched("--launch", LINE, "y/acc.yaml", "x/conf/acc.yaml", "train.yaml") == [("x/conf/acc.yaml", "train.yaml"), ("y/acc.yaml",)]
-    assert launched("--launch", LINE.replace("conf/", ""), "y/acc.yaml", "x/conf/acc.yaml", "train.yaml")[0] == ("train.yaml",)
+    given = ("y/acc.yaml", "x/conf/acc.yaml", "train.yaml")
+    assert launched("--launch", LINE, *given) == [("x/conf/acc.yaml", "train.yaml"), ("y/acc.yaml",)]
+    assert launched("--launch", LINE.replace("conf/", ""), *given)[0] == ("train.yaml",)
 
 
 def test_files_that_only_the_launch_line_names_belong_to_it_but_are_not_reported(folder: Path) -> None:
@@ -130,6 +135,14 @@ def test_a_launch_line_without_files_speaks_of_the_only_given_one(folder: Path) 
     assert command["command"] == "accelerate launch train.py"
 
 
+def test_a_launch_line_that_names_no_given_file_is_remarked(folder: Path) -> None:
+    write(folder, a_yaml=CLEAN, b_yaml=CLEAN)
+    for line in (LINE, "torchrun train.py"):
+        ran = run("check", "--launch", line, "a.yaml", "b.yaml")
+        assert (ran.code, ran.err) == (0, "note: --launch names none of the given files, so nothing is known of it; --together takes them all\n")
+    assert run("check", "-q", "--launch", LINE, "a.yaml").err == ""
+
+
 def test_a_launch_line_tells_the_dialect_of_what_cannot_be_recognised(folder: Path) -> None:
     write(folder, acc_yaml="debug: false\n", tiny_yaml="backend: unsloth\n")
     assert check("acc.yaml", "tiny.yaml").statuses == {"acc.yaml": "skipped", "tiny.yaml": "skipped"}
@@ -142,8 +155,9 @@ def test_a_launch_line_tells_the_dialect_of_what_cannot_be_recognised(folder: Pa
 def test_settings_tell_launches(folder: Path) -> None:
     settings = f"[[launch]]\nfiles = ['conf/acc.yaml']\ncommand = '{LINE}'\n[[launch]]\nfiles = ['a.yaml', 'b.yaml']\n"
     write(folder, fsdplint_toml=settings, conf__acc_yaml=CLEAN, train_yaml=TRAINING, a_yaml=CLEAN, b_yaml=TRAINING, c_yaml=TRAINING)
-    explained = json.loads(run("explain", "--format", "json", "conf/acc.yaml", "train.yaml", "a.yaml", "c.yaml").out)["launches"]
-    assert [[file["path"] for file in one["files"]] for one in explained] == [["conf/acc.yaml", "train.yaml"], ["a.yaml", "b.yaml"], ["c.yaml"]]
+    explained = run("explain", "--format", "json", "conf/acc.yaml", "train.yaml", "a.yaml", "c.yaml").json["launches"]
+    files = [[file["path"] for file in one["files"]] for one in explained]
+    assert files == [["conf/acc.yaml", "train.yaml"], ["a.yaml", "b.yaml"], ["c.yaml"]]
     assert [one["command"] for one in explained] == [LINE, None, None]
 
 

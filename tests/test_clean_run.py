@@ -37,9 +37,8 @@ print(*sorted(sys.modules), sep="\\n")
 def loaded(folder: Path, *arguments: str) -> set[str]:
     """The modules of a process that checked something in a folder."""
     paths = [str(ROOT), str(ROOT / "rules"), *sys.path[1:]]
-    ran = subprocess.run(
-        [sys.executable, "-S", "-c", PROBE.format(paths=paths, arguments=list(arguments))], cwd=folder, capture_output=True, text=True, check=False
-    )
+    probe = PROBE.format(paths=paths, arguments=list(arguments))
+    ran = subprocess.run([sys.executable, "-S", "-c", probe], cwd=folder, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return set(ran.stdout.splitlines())
 

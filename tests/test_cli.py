@@ -83,7 +83,7 @@ def test_a_bad_target_is_one_line_and_exit_code_2(folder: Path, arguments: list[
     assert ran.err.startswith(f"fsdplint: {arguments[0]} {arguments[1]}: ")
 
 
-def test_an_unknown_option_is_wrong_usage(folder: Path) -> None:
+def test_an_unknown_option_is_wrong_usage() -> None:
     ran = run("check", "--selekt", "FSD001")
     assert ran.code == 2
     assert "--selekt" in ran.err
@@ -101,7 +101,7 @@ def test_a_missing_path_is_said_and_the_rest_is_reported(folder: Path) -> None:
     assert ran.found == [("a.yaml", 4, "FSD002")]
 
 
-def test_exit_zero_does_not_hide_a_missing_path(folder: Path) -> None:
+def test_exit_zero_does_not_hide_a_missing_path() -> None:
     assert run("check", "--exit-zero", "nowhere.yaml").code == 2
 
 
@@ -112,7 +112,7 @@ def test_files_that_are_no_training_configs_are_skipped_in_silence_also_when_nam
     assert run("check", "-v", "a.yaml").err == "skipped a.yaml: no training config that is known\n"
 
 
-def test_standard_input_takes_the_name_it_is_given(folder: Path) -> None:
+def test_standard_input_takes_the_name_it_is_given() -> None:
     assert check("-", stdin=TWICE).found == [("<stdin>", 4, "FSD002")]
     assert check("-", "--stdin-filename", "conf/a.yaml", stdin=TWICE).found == [("conf/a.yaml", 4, "FSD002")]
 
@@ -276,7 +276,7 @@ def test_an_error_has_one_line_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert (end.value.code, capsys.readouterr().err) == (2, "fsdplint: two lines\n")
 
 
-def test_a_bug_is_no_finding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oh")
 

@@ -39,7 +39,8 @@ def test_written_decisions_have_their_place_and_others_their_source(folder: Path
 
 
 def test_what_does_not_run_as_written_says_so(folder: Path) -> None:
-    text = CLEAN.replace("fsdp_version: 2", "fsdp_version: 1").replace("fsdp_reshard_after_forward: true", "fsdp_sharding_strategy: NO_SHARD")
+    text = CLEAN.replace("fsdp_version: 2", "fsdp_version: 1")
+    text = text.replace("fsdp_reshard_after_forward: true", "fsdp_sharding_strategy: NO_SHARD")
     write(folder, a_yaml=text.replace("fsdp_version: 1", "fsdp_version: 2"))
     sharding = explained("a.yaml")["decisions"]["sharding"]
     assert sharding["value"] == "FULL_SHARD"

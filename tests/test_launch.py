@@ -127,10 +127,32 @@ class TestFsdpOfTheAccelerateFile:
         assert (plan.fsdp_version.value, plan.sharding.value) == (2, Sharding.SHARD_GRAD_OP)
         assert (plan.state_dict.value, plan.wrap_policy.value, plan.ram_efficient.value) == (StateDict.SHARDED, Wrap.SIZE, False)
 
-    def test_wins_over_an_idle_block(self) -> None:
+    @pytest.mark.parametrize(("transformers", "value"), [("4.57.6", False), ("5.9.0", False), ("5.10.4", True), ("5.24.0", True)])
+    def test_wins_over_an_idle_block(self, transformers: str, value: bool) -> None:
+        """Before 5.10 the Trainer still takes two options out of the idle block."""
         text = TRAIN + "fsdp_config:\n  activation_checkpointing: false\n"
-        assert read(text, ACCELERATE, dialects=BOTH, target=("transformers==5.24.0",)).activation_checkpointing.value is True
-        assert read(text, ACCELERATE, dialects=BOTH, target=("transformers==4.57.6",)).activation_checkpointing.value is False
+        plan = read(text, ACCELERATE, dialects=BOTH, target=(f"transformers=={transformers}",))
+        assert (plan.activation_checkpointing.value, plan.offload.value) == (value, True)
+
+    def test_keeps_the_wrap_policy_without_auto_wrap(self) -> None:
+        target = ("transformers==5.9.0", "accelerate==1.13.0")
+        assert read(TRAIN + "fsdp: full_shard\n", ACCELERATE, dialects=BOTH, target=target).wrap_policy.value is Wrap.SIZE
+        assert read(TRAIN + "fsdp: full_shard auto_wrap\n", ACCELERATE, dialects=BOTH, target=target).wrap_policy.value is Wrap.TRANSFORMER
+
+    def test_exports_the_strategy_that_fsdp1_takes(self) -> None:
+        text = TRAIN + "fsdp: full_shard auto_wrap\nfsdp_config:\n  version: 1\n"
+        launcher = PLAIN.replace("fsdp_version: 2", "fsdp_version: 1\n  fsdp_sharding_strategy: SHARD_GRAD_OP")
+        assert read(text, launcher, dialects=BOTH, target=("transformers==5.24.0",)).sharding.value is Sharding.SHARD_GRAD_OP
+        assert read(text, launcher, dialects=BOTH, target=("transformers==5.0.0",)).sharding.value is Sharding.FULL_SHARD
+
+    def test_leaves_the_state_dict_to_the_version_that_runs(self) -> None:
+        text = TRAIN + "fsdp: full_shard auto_wrap\nfsdp_config:\n  version: 1\n"
+        assert read(text, PLAIN, dialects=BOTH, target=("transformers==5.9.0",)).state_dict.value is StateDict.FULL
+
+    def test_gives_the_size_that_is_missing(self) -> None:
+        text = TRAIN + "fsdp: true\nfsdp_config:\n  auto_wrap_policy: SIZE_BASED_WRAP\n"
+        assert read(text, ACCELERATE, dialects=BOTH, target=("transformers==5.24.0",)).min_num_params.value == 1000
+        assert read(text, PLAIN, dialects=BOTH, target=("transformers==5.24.0",)).min_num_params.value == 100_000_000
 
     def test_stops_at_deepspeed_in_the_training_file(self) -> None:
         plan = read(TRAIN + "deepspeed: ds.json\n", ACCELERATE, dialects=BOTH)
@@ -236,6 +258,11 @@ class TestTrl:
     def test_a_shipped_accelerate_file_is_in_force(self) -> None:
         plan = read(self.TEXT, dialect="trl", line="trl sft --config file0.yaml --accelerate_config fsdp2 --num_processes 4")
         assert (plan.fsdp.value, plan.fsdp_version.value, plan.processes.value) == (True, 2, 4)
+        assert plan.state_dict.value is StateDict.FULL
+
+    def test_flags_beat_the_shipped_file(self) -> None:
+        line = "trl sft --config file0.yaml --accelerate_config fsdp2 --fsdp_state_dict_type SHARDED_STATE_DICT"
+        assert read(self.TEXT, dialect="trl", line=line).state_dict.value is StateDict.SHARDED
 
     def test_zero3(self) -> None:
         plan = read(self.TEXT, dialect="trl", line="trl sft --config file0.yaml --accelerate_config zero3")

@@ -58,6 +58,10 @@ class Dialect:
         """Whether the top level may hold keys that the table lacks and that others read: the script's own, or a plugin's."""
         return bool(self.table.schema.get("x-open"))
 
+    def predates(self, document: Document) -> bool:  # noqa: ARG002
+        """Whether a document is written for a generation of the framework that no known release reads."""
+        return False
+
     def companions(self, document: Document) -> list[tuple[str, str]]:
         """Files that a document names and that belong to the same launch, as (dotted key, path as written)."""
         return []

@@ -100,8 +100,6 @@ class TrlLaunch(AccelerateLaunch):
     title = "the trl command"
     ends_at_script = False
 
-    shipped: ClassVar[dict[str, int]] = {"fsdp1": 1, "fsdp2": 2, "multi_gpu": 0, "single_gpu": 0, "zero1": 0, "zero2": 0, "zero3": 0}
-
     @cached_property
     def table(self) -> Table:
         """accelerate's flags and TRL's own one for the accelerate file; a flag that is neither is the training script's."""
@@ -112,18 +110,20 @@ class TrlLaunch(AccelerateLaunch):
         return Table(schema)
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
-        """The accelerate files that TRL ships decide by their names."""
+        """An accelerate file that TRL ships decides by its name what no flag says."""
+        from fsdplint.dialects.trl import SHIPPED, shipped
+
         super().settle(plan, document, versions)
-        given = document.value(("--accelerate_config",)) or document.value(("--accelerate-config",))
-        if not isinstance(given, str) or given not in self.shipped:
+        key = next((key for key in ("--accelerate_config", "--accelerate-config") if document.has((key,))), "")
+        given = document.value((key,)) if key else None
+        if not isinstance(given, str) or given not in SHIPPED:
             return
-        key = "--accelerate_config" if document.has(("--accelerate_config",)) else "--accelerate-config"
         here = Place(document, (key,))
-        version = self.shipped[given]
-        plan.fsdp = Fact(version > 0, here)
-        plan.fsdp_version = Fact(version, here) if version else plan.fsdp_version
-        plan.deepspeed = Fact(given.startswith("zero"), here)
-        plan.deepspeed_config = Fact(given, here) if given.startswith("zero") else plan.deepspeed_config
+        for decision, fact in shipped(given, here):
+            if fact.is_written and not plan.fact(decision).is_written:
+                plan.set(decision, fact)
+        if not plan.fsdp.is_written:
+            plan.fsdp = Fact(False, here)
 
 
 class SoupTrain(Launcher):

@@ -36,7 +36,15 @@ class Soup(Dialect):
         data = root.get("data")
         if "base" in keys and isinstance(data, Mapping) and "train" in data:
             return 95 if keys & _SECTIONS or document.value(("backend",)) in _BACKENDS else 60
-        return 70 if is_first_generation(document) else 0
+        return 70 if self.predates(document) else 0
+
+    def predates(self, document: Document) -> bool:
+        """Whether it is written as soup's first examples were: `model`, `data: {path: ...}`, flat LoRA keys."""
+        root = document.root
+        if not isinstance(root, Mapping) or "base" in root or not {"model", "task", "lora_r", "backend"} <= set(root.keys()):
+            return False
+        data = root.get("data")
+        return isinstance(data, Mapping) and "path" in data and "format" in data and document.value(("backend",)) in _BACKENDS
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """Quantization by family (`hqq:4bit` is hqq, `none` nothing), the `load_in_8bit` alias, and the adapter that `lora.r` makes."""
@@ -52,14 +60,3 @@ class Soup(Dialect):
             plan.adapter = Fact(
                 kind, Place(document, lora) if document.has(lora) else None, source="" if document.has(lora) else "soup's default"
             )
-
-
-def is_first_generation(document: Document) -> bool:
-    """Whether a document is written as soup's first examples were, which no release on PyPI reads: `model`, `data:
-    {path: ...}`, flat LoRA keys.
-    """
-    root = document.root
-    if not isinstance(root, Mapping) or "base" in root or not {"model", "task", "lora_r", "backend"} <= set(root.keys()):
-        return False
-    data = root.get("data")
-    return isinstance(data, Mapping) and "path" in data and "format" in data and document.value(("backend",)) in _BACKENDS

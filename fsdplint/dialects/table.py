@@ -31,6 +31,11 @@ and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "whe
 ``x-required``    claims about the key where it is absent or null (FSD007), with ``x-flag``: the flag of the launch line that may give it instead
 ``x-unread``      claims about a written key that nothing reads beside what else is written; ``x-fp8``: claims about an fp8 setting under FSDP (FSD707)
 
+``x-staged``      claims about a key that the schema takes and nothing reads, with another value than its default (soup)
+The root of soup's table says
+``x-clashes``     [{"at": key, "keys": {key: values or "on"}, "unless": {key: values}, "written": true, "claims": claims}]: options that soup
+                  refuses together; keys are dotted, defaults count, ``on`` is anything written that asks for something
+
 ``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-absent``, else its ``x-unknown``)
 
 ``x-extends`` names the table that this one is laid over (``null`` takes a word away); ``"$ref": "#/$defs/NAME"`` in a property stands for the words of ``$defs``.

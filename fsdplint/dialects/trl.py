@@ -73,7 +73,7 @@ class Trl(HfTrainer):
             plan.precision = Fact(Precision.BF16, source=f"default of trl {versions.text('trl')}")
         name = document.value(("accelerate_config",))
         if isinstance(name, str) and name in SHIPPED:
-            launcher = _shipped(name, Place(document, ("accelerate_config",)))
+            launcher = shipped(name, Place(document, ("accelerate_config",)))
             for decision, fact in trainer_over_launcher(plan, launcher, self.name, versions):
                 plan.set(decision, fact)
 
@@ -95,7 +95,7 @@ def _quantization(plan: Plan, document: Document) -> None:
         plan.adapter = Fact("qlora" if plan.quantization.value == "4bit" else "lora", Place(document, ("use_peft",)))
 
 
-def _shipped(name: str, here: Place) -> Plan:
+def shipped(name: str, here: Place) -> Plan:
     """The plan of an accelerate file that TRL ships: full sharding with whole state dicts, or DeepSpeed."""
     plan = Plan()
     if name.startswith("zero"):

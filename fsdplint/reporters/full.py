@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
 from fsdplint.reporters.ansi import Style, one_line, printable
-from fsdplint.reporters.snippets import marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +44,8 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def _source(place: Range, snippet: Snippet, style: Style, margin: int, severity: Severity | None) -> Iterator[str]:
+    from fsdplint.reporters.snippets import marked
+
     bar = style.paint("blue", "|")
     for line in marked(place, snippet):
         yield f"  {style.paint('blue', str(line.number).rjust(margin))} {bar} {line.text}".rstrip()

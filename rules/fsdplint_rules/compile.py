@@ -228,7 +228,8 @@ class CompileIgnored(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         plan = context.plan
-        if plan.fsdp2_compile.value is True and plan.fsdp2_compile.place and plan.fsdp.value is True:
+        may_run = plan.fsdp.value is True or (plan.fsdp.is_silent and not context.is_whole_launch)
+        if plan.fsdp2_compile.value is True and plan.fsdp2_compile.place and may_run:
             claim = context.consequence(self, plan.fsdp2_compile)
             if claim:
                 yield self.claimed(claim, plan.fsdp2_compile.place, "`use_fsdp2_compile` has no effect here")

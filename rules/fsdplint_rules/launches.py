@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import Severity
-from fsdplint.precedence import FSDP, TAKEN_OVER, TRAINERS
+from fsdplint.launch import FSDP, TAKEN_OVER, TRAINERS
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.engines import spoken
 

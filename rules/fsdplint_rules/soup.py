@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import Severity
 from fsdplint.dialects import choose, default, is_among, word_bool
-from fsdplint.dialects.soup import is_first_generation
 from fsdplint.document import plain
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule
@@ -217,7 +216,7 @@ class MissingKey(SoupRule):
     code, name = "SOU008", "soup-missing-key"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        if is_first_generation(context.document):
+        if context.dialect.predates(context.document):
             says = "written as soup's first examples were: no release reads `model` and flat keys"
             yield self.finding(
                 context.at(("model",), "key"), says, outcome="ignored", help="write `base`, `data: {train: ...}` and `training: {...}`"

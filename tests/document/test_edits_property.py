@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 EXAMPLES = int(os.environ.get("FSDPLINT_EXAMPLES", "300"))
 NIGHTLY = "FSDPLINT_EXAMPLES" in os.environ
 PROFILE = settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=not NIGHTLY, database=None, suppress_health_check=list(HealthCheck),
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=not NIGHTLY,
+    database=None,
+    suppress_health_check=list(HealthCheck),
     phases=[phase for phase in Phase if phase.name in os.environ.get("PHASES", phase.name)],
 )
 
@@ -65,6 +69,9 @@ def operations(draw: Any, document: Document) -> Operation:
     kinds = ["set", "set", "rename", "insert", "insert", "insert", "delete", "delete", "replace"]
     kind = draw(st.sampled_from(kinds if path else ["insert"]))
     written = values(document.format)
+    node = document.node(path)
+    if document.format == "toml" and isinstance(node, Mapping) and not node.flow:
+        written = st.dictionaries(names, written, max_size=3)
     if kind == "set":
         return Set(path, draw(written))
     if kind == "rename":
@@ -146,9 +153,7 @@ def put_behind(owner: dict[Any, Any], key: Any, value: Any, document: Document, 
 def check_values(document: Document, edited: Edited, operation: Operation) -> None:
     load = LOADERS[document.format]
     wanted, got = expected(document, load(document.text), operation), load(edited.text)
-    if document.format == "toml" and isinstance(operation, Insert):
-        wanted, got = in_order(wanted), in_order(got)
-    elif "<<:" in document.text:
+    if (document.format == "toml" and isinstance(operation, Insert)) or "<<:" in document.text:
         wanted, got = in_order(wanted), in_order(got)
     assert repr(wanted) == repr(got)
 
@@ -229,15 +234,24 @@ def check_edits(document: Document, edited: Edited, operation: Operation) -> Non
         assert span is not None
         assert edited.edits == (TextEdit(span.start, span.end, edited.edits[0].text),)
     if isinstance(operation, Set) and isinstance(document.node(operation.path), Scalar) and not isinstance(operation.value, (dict, list)):
-        assert len(edited.edits) == 1
-        value = document.value_span(operation.path)
-        inherited = (entry := document.entry(operation.path)) is not None and entry.inherited
-        assert inherited or value == edited.edits[0][:2]
+        check_span(document, edited, operation.path)
+
+
+def check_span(document: Document, edited: Edited, path: Path) -> None:
+    """A scalar in place of another takes its very place; a comment behind the `|` of a block scalar stays."""
+    entry, node, span = document.entry(path), document.node(path), document.value_span(path)
+    assert isinstance(node, Scalar) and span is not None
+    if entry is not None and entry.inherited:
+        assert all(edit.start == edit.end for edit in edited.edits)
+    elif node.style in ("literal", "folded") and document.text[span.start] in "|>":
+        assert all(span.start <= edit.start and edit.end <= span.end for edit in edited.edits)
+    else:
+        assert [(edit.start, edit.end) for edit in edited.edits] == [span]
 
 
 def check_lines(document: Document, edited: Edited, operation: Operation) -> None:
     """Line breaks stay what they are, and the end of the text stays with or without one."""
-    found = {match for match in re.findall(r"\r\n|\n|\r", document.text)}
+    found = set(re.findall(r"\r\n|\n|\r", document.text))
     if len(found) == 1:
         assert set(re.findall(r"\r\n|\n|\r", edited.text)) <= found
     if document.text.strip() and edited.text.strip() and not isinstance(operation, (Delete, Set, Replace)):

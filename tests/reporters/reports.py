@@ -29,9 +29,8 @@ def related(path: tuple[str, ...], message: str) -> Related:
     return Related(message, PATH, key, where, snippet)
 
 
-ERROR = diagnostic(
-    "FSD101", Severity.ERROR, ("deepspeed",), message="100 % wrong: a,\nb", help="remove one", related=(related(("fsdp",), "FSDP is switched on here"),)
-)
+_FSDP = related(("fsdp",), "FSDP is switched on here")
+ERROR = diagnostic("FSD101", Severity.ERROR, ("deepspeed",), message="100 % wrong: a,\nb", help="remove one", related=(_FSDP,))
 _VERSION = DOCUMENT.key_span(("fsdp_config", "version"))
 assert _VERSION is not None
 FIX = Fix("rename the key", "safe", (Edit(PATH, _VERSION.start, _VERSION.end, "fsdp_version"),))
@@ -42,7 +41,11 @@ RULES = {code: RuleInfo(code, name, f"Finds {name}") for code, name in (("FSD101
 FULL = Report(
     "1.2.3",
     (INFO, WARNING, ERROR),
-    (FileStatus(PATH, "axolotl", "checked"), FileStatus("b.yaml", None, "skipped", "no config"), FileStatus("c.yaml", None, "failed", "gone")),
+    (
+        FileStatus(PATH, "axolotl", "checked"),
+        FileStatus("b.yaml", None, "skipped", "no config"),
+        FileStatus("c.yaml", None, "failed", "gone"),
+    ),
     {"axolotl": TargetInfo("==0.19.0", "newest known", False), "torch": TargetInfo(">=2.4", "--target", True)},
     suppressed=2,
     rules=RULES,

@@ -107,6 +107,10 @@ class TestCompile:
     def test_is_read_by_sft(self, task: str, findings: list[tuple[str, str, str]]) -> None:
         assert told(lint(f"task: {task}\n" + self.TEXT, line=f"{TRAIN} --fsdp full_shard")) == findings
 
+    def test_is_read_by_sft_whatever_the_launch(self) -> None:
+        found = told(lint("task: dpo\n" + self.TEXT))
+        assert found == [("info", "FSD501", "training.use_fsdp2_compile"), ("warning", "FSD505", "training.use_fsdp2_compile")]
+
     @pytest.mark.parametrize(("soup", "told_of_it"), [("0.72.0", True), ("0.73.0", True), ("0.73.1", False), ("0.77.0", False)])
     def test_adapters_were_lost(self, soup: str, told_of_it: bool) -> None:
         found = lint(self.TEXT, line=f"{TRAIN} --fsdp full_shard", target=(f"soup-cli=={soup}", "transformers==5.24.0"))

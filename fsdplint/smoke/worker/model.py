@@ -42,11 +42,18 @@ def build(plan: SmokePlan) -> TestModel:
 
 
 def block_names(module: nn.Module) -> tuple[str, ...]:
-    """The classes of the members of a model's layer lists, in order of appearance."""
+    """The classes of the members of a model's outermost layer lists, in order of appearance; parts of such members do not count."""
     from torch.nn import ModuleList
 
-    lists = [child for child in module.modules() if isinstance(child, ModuleList)]
-    return tuple(dict.fromkeys(type(member).__name__ for members in lists for member in members if any(True for _ in member.children())))
+    found: dict[str, None] = {}
+    queue = [module]
+    while queue:
+        current = queue.pop(0)
+        if isinstance(current, ModuleList):
+            found.update({type(member).__name__: None for member in current if any(True for _ in member.children())})
+        else:
+            queue += current.children()
+    return tuple(found)
 
 
 def batch(plan: SmokePlan, size: Size, seed: int, device: torch.device) -> torch.Tensor:
