@@ -17,7 +17,7 @@ from fsdplint.session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fsdplint.diagnostics import Diagnostic
+    from fsdplint.diagnostics import Diagnostic, TargetInfo
     from fsdplint.session import Job, Verdict
 
 STDIN = "<stdin>"
@@ -155,17 +155,29 @@ def _outcome(inputs: Sequence[Input], verdicts: Sequence[Verdict], fail_on: Seve
         level = fail_on or Severity.of(verdict.fail_on or "warning")
         fails = fails or any(diagnostic.severity >= level for diagnostic in found)
         diagnostics.update(dict.fromkeys(found))
+    target, differing = _target(kept)
     report = Report(
         __version__,
         tuple(ordered(diagnostics)),
         tuple(statuses[item.path] for item in inputs if item.path in statuses),
-        {name: info for verdict in reversed(kept) for name, info in verdict.target},
+        target,
         len({diagnostic for verdict in kept for diagnostic in verdict.silenced}),
         {info.code: info for verdict in kept for info in verdict.rules},
-        tuple(dict.fromkeys(note for verdict in kept for note in verdict.notes)),
+        tuple(dict.fromkeys([*(note for verdict in kept for note in verdict.notes), *differing])),
         next((verdict.device for verdict in kept if verdict.device), None),
     )
     return Outcome(report, fails)
+
+
+def _target(verdicts: Sequence[Verdict]) -> tuple[dict[str, TargetInfo], list[str]]:
+    """What most launches take each package for, and remarks on what others take it for."""
+    counts: dict[str, dict[TargetInfo, int]] = {}
+    for verdict in verdicts:
+        for name, info in verdict.target:
+            counts.setdefault(name, {})[info] = counts.get(name, {}).get(info, 0) + 1
+    most = {name: max(found, key=lambda info: found[info]) for name, found in counts.items()}
+    others = [(name, info) for name, found in counts.items() for info in found if info != most[name]]
+    return most, [f"for other files, {name} is {info.specifier} ({info.source})" for name, info in others]
 
 
 def _kept(verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -20,7 +20,7 @@ LIMIT = 2_000_000
 """Bytes of a file that is read; a larger one gets one diagnostic."""
 
 HEAD = 65_536
-"""Bytes by which a file that is too large is recognised."""
+"""Bytes by which a large file is recognised before it is read whole; no config that people write is larger, but data files are."""
 
 
 MARKERS = (
@@ -76,19 +76,20 @@ def _is_promising(data: bytes) -> bool:
 
 
 def _read(location: str, wanted: bool) -> bytes:
-    """The content of a file; of one that is too large and not forced only as much as tells so, unless its head is recognised."""
+    """The content of a file; nothing of a large one whose head is not recognised, unless its dialect is forced."""
     with open(location, "rb") as file:  # noqa: PTH123 -- see discovery.py
         mode = os.fstat(file.fileno())
         if not stat.S_ISREG(mode.st_mode):
             return file.read(LIMIT + 1)
-        if mode.st_size <= LIMIT or wanted:
+        if mode.st_size <= HEAD or wanted:
             return file.read()
         head = file.read(HEAD)
         return head + file.read() if _recognised_head(location, head) else b""
 
 
 def _recognised_head(path: str, head: bytes) -> Dialect | None:
-    return recognise(parse(head.decode("utf-8", "ignore").rpartition("\n")[0], path, max_bytes=LIMIT))
+    text = head.decode("utf-8", "ignore")
+    return recognise(parse(text.rpartition("\n")[0] or text, path))
 
 
 def _dialect(document: Document, data: bytes, forced: str | None, walked: bool) -> Dialect | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fsdplint.diagnostics import Diagnostic, Place, Related, Severity, ordered, resolve
 from fsdplint.errors import RuleCrash
 from fsdplint.launch import ConfigFile, Launch, merged
-from fsdplint.rule import Context, Finding, Pack, Rule
+from fsdplint.rule import Context, Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -110,8 +110,3 @@ def _diagnostic(seen: _Seen, points: int, target: Target, names: dict[str, str])
 def _related(place: Place, text: str) -> Related:
     key, where, snippet = resolve(place)
     return Related(text, place.document.path, key, where, snippet)
-
-
-def select(pack: Pack, codes: set[str]) -> list[Rule]:
-    """The rules of a pack with these codes."""
-    return [rule for rule in pack.rules if rule.code in codes]

@@ -10,7 +10,7 @@ from fsdplint.diagnostics import OUTCOMES, Place, Severity
 from fsdplint.plan import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence, Set
 
     from fsdplint.dialects import Claim, Dialect, Table, Written
     from fsdplint.document import Document, Path
@@ -205,6 +205,10 @@ class Pack:
         return chosen
 
 
-def load_pack(modules: Sequence[str] = ("fsdplint_rules",)) -> Pack:
-    """The rules of packs: modules with a sequence ``RULES``. Raises ImportError for a missing module, AttributeError for one without RULES."""
-    return Pack(rule for name in modules for rule in import_module(name).RULES)
+def load_pack(modules: Sequence[str] = ("fsdplint_rules",), dialects: Set[str] | None = None) -> Pack:
+    """The rules of packs: modules with a sequence ``RULES``. A pack that has ``rules_for(dialects)`` is asked for those alone.
+
+    Raises ImportError for a missing module, AttributeError for one without rules.
+    """
+    packs = [import_module(name) for name in modules]
+    return Pack(rule for pack in packs for rule in (pack.rules_for(dialects) if hasattr(pack, "rules_for") else pack.RULES))

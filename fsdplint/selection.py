@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import RuleInfo, Severity
@@ -30,19 +30,44 @@ class Selection:
     def __init__(
         self, settings: Settings, select: tuple[str, ...] | None, extend_select: tuple[str, ...], ignored: tuple[str, ...]
     ) -> None:
-        self.pack = _pack(settings)
+        self._settings = settings
+        self._folder = settings.folder
+        self._words = (select, extend_select, ignored)
+        some = select is not None or settings.select is not None or any((extend_select, ignored, settings.extend_select, settings.ignore))
+        self._is_plain = not some
+        if not self._is_plain:
+            _ = self.codes  # words that choose nothing are told now
+        own = _Choice(self.pack, settings.source) if settings.per_file_ignores or settings.severity else None
+        self._ignores = [(glob, frozenset(own.weights(words))) for glob, words in settings.per_file_ignores] if own else []
+        levels = settings.severity if own else ()
+        self._levels = {code: Severity.of(level) for word, level in levels if own for code in own.weights((word,))}
+
+    @cached_property
+    def pack(self) -> Pack:
+        """All rules of all packs."""
+        return _pack(self._settings)
+
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """The codes of the rules that run."""
+        settings, (select, extend_select, ignored) = self._settings, self._words
         own = _Choice(self.pack, settings.source)
         chosen = own.codes(settings.select, settings.extend_select, settings.ignore)
         options = _Choice(self.pack, "")
         if select is not None:
-            chosen = options.codes(select, extend_select, ignored)
-        else:
-            chosen = (chosen | options.weights(extend_select).keys()) - options.weights(ignored).keys()
-        self.codes = frozenset(chosen)
-        self.rules: list[Rule] = [rule for rule in self.pack.rules if rule.code in chosen]
-        self._folder = settings.folder
-        self._ignores = [(glob, frozenset(own.weights(words))) for glob, words in settings.per_file_ignores]
-        self._levels = {code: Severity.of(level) for word, level in settings.severity for code in own.weights((word,))}
+            return frozenset(options.codes(select, extend_select, ignored))
+        return frozenset((chosen | options.weights(extend_select).keys()) - options.weights(ignored).keys())
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules that run."""
+        return [rule for rule in self.pack.rules if rule.code in self.codes]
+
+    def rules_for(self, dialects: frozenset[str]) -> list[Rule]:
+        """The rules that run and can speak about these dialects; the others are not even imported where nothing is selected."""
+        if not self._is_plain:
+            return self.rules
+        return list(_pack(self._settings, dialects).rules)
 
     def levelled(self, diagnostic: Diagnostic) -> Diagnostic:
         """A diagnostic at the level that settings give its rule."""
@@ -71,9 +96,7 @@ def below(location: str, folder: str) -> str | None:
 
 
 @cache
-def selection(
-    settings: Settings, select: tuple[str, ...] | None, extend_select: tuple[str, ...], ignored: tuple[str, ...]
-) -> Selection:
+def selection(settings: Settings, select: tuple[str, ...] | None, extend_select: tuple[str, ...], ignored: tuple[str, ...]) -> Selection:
     """The same object for the same words."""
     return Selection(settings, select, extend_select, ignored)
 
@@ -125,10 +148,10 @@ def hint(pack: Pack, word: str) -> str:
     return did_you_mean(word, [name for rule in pack.rules for name in (rule.code, rule.name)])
 
 
-def _pack(settings: Settings) -> Pack:
+def _pack(settings: Settings, dialects: frozenset[str] | None = None) -> Pack:
     packs = tuple(dict.fromkeys(("fsdplint_rules", *settings.rule_packs)))
     try:
-        return _loaded(packs)
+        return _loaded(packs, dialects)
     except Exception as error:
         if not settings.rule_packs:
             raise
@@ -136,5 +159,5 @@ def _pack(settings: Settings) -> Pack:
 
 
 @cache
-def _loaded(packs: tuple[str, ...]) -> Pack:
-    return load_pack(packs)
+def _loaded(packs: tuple[str, ...], dialects: frozenset[str] | None) -> Pack:
+    return load_pack(packs, dialects)

@@ -117,7 +117,8 @@ class Session:
         job, statuses = self.job(group)
         if job is None:
             return Verdict(statuses)
-        wanted = [d for d in lint(job.launch, job.target, job.selection.rules) if _is_wanted(d, job.given)]
+        rules = job.selection.rules_for(frozenset(member.dialect.name for member in job.launch.members))
+        wanted = [d for d in lint(job.launch, job.target, rules) if _is_wanted(d, job.given)]
         return _sifted(job, group, statuses, [job.selection.levelled(d) for d in wanted])
 
     def job(self, group: Group) -> tuple[Job | None, tuple[FileStatus, ...]]:

@@ -181,13 +181,15 @@ def holds(text: str, versions: Mapping[str, Release]) -> bool:
 
 
 def is_older(text: str, versions: Mapping[str, Release]) -> bool:
-    """Whether some package of a requirement is at hand in a release below the requirement's lower bound.
+    """Whether some package of a requirement is at hand in a release below the requirement's lower bound (``>1.0``: not above it).
 
     A package that ``versions`` lacks, or that the requirement bounds only from above, is never older.
     """
     for package, specifier in requirements(text):
         number = versions.get(package)
-        floors = [bound for operator, bound, _ in clauses(specifier) if operator in (">=", ">", "==", "~=")]
-        if number is not None and floors and number < trimmed(max(floors)):
-            return True
+        floors = [(trimmed(bound), operator == ">") for operator, bound, _ in clauses(specifier) if operator in (">=", ">", "==", "~=")]
+        if number is not None and floors:
+            floor, is_outside = max(floors)
+            if number < floor or (is_outside and number == floor):
+                return True
     return False

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from console import BROKEN, CLEAN, FOREIGN, TWICE, check, run, write
 
-import fsdplint
+import fsdplint.inputs
 from fsdplint import check_paths, check_text
 from fsdplint.check import check as check_request
 from fsdplint.diagnostics import Severity
 from fsdplint.errors import UsageError
+from fsdplint.inputs import HEAD
 from fsdplint.parallel import MANY
 from fsdplint.request import Request
 
@@ -137,9 +138,9 @@ def test_a_launch_line_without_files_speaks_of_the_only_given_one(folder: Path) 
 
 def test_a_launch_line_that_names_no_given_file_is_remarked(folder: Path) -> None:
     write(folder, a_yaml=CLEAN, b_yaml=CLEAN)
+    remark = "note: --launch names none of the given files, so nothing is known of it; --together takes them all\n"
     for line in (LINE, "torchrun train.py"):
-        ran = run("check", "--launch", line, "a.yaml", "b.yaml")
-        assert (ran.code, ran.err) == (0, "note: --launch names none of the given files, so nothing is known of it; --together takes them all\n")
+        assert run("check", "--launch", line, "a.yaml", "b.yaml") == (0, "No problems in 2 files\n", remark)
     assert run("check", "-q", "--launch", LINE, "a.yaml").err == ""
 
 
@@ -217,6 +218,14 @@ def test_the_report_says_which_versions_it_rests_on(folder: Path) -> None:
     assert check("a.yaml", "--target", "accelerate==1.7.0").json["target"]["accelerate"] == {"specifier": "==1.7.0", "source": "--target"}
 
 
+def test_files_of_other_folders_may_rest_on_other_versions(folder: Path) -> None:
+    write(folder, a__x_yaml=CLEAN, b__x_yaml=CLEAN, b__y_yaml=CLEAN)
+    write(folder, a__requirements_txt="accelerate==1.6.0\n", b__requirements_txt="accelerate==1.7.0\n")
+    ran = check("-v")
+    assert ran.json["target"]["accelerate"] == {"specifier": "==1.7.0", "source": "b/requirements.txt:1"}
+    assert "note: for other files, accelerate is ==1.6.0 (a/requirements.txt:1)\n" in ran.err
+
+
 def test_settings_tell_versions_and_device(folder: Path) -> None:
     write(folder, a_yaml=CLEAN, fsdplint_toml='device = "cpu"\ntarget.accelerate = "1.6.0"\n')
     assert check("a.yaml").json["target"]["accelerate"] == {"specifier": "==1.6.0", "source": "fsdplint.toml"}
@@ -242,6 +251,15 @@ def test_a_file_that_is_too_large_is_said_once_if_it_is_a_config(folder: Path) -
     assert [(path, code) for path, _, code in ran.found] == [("a.yaml", "FSD001")]
     assert "too large" in ran.json["diagnostics"][0]["message"]
     assert [code for _, _, code in check("b.yaml", "--dialect", "accelerate").found] == ["FSD001"]
+
+
+def test_a_large_file_is_read_only_if_its_head_is_recognised(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, a_yaml=CLEAN + "# x\n" * 30_000 + "mixed_precision: bf16\n", b_json='["model"' + ', "train"' * 30_000 + "]")
+    seen: list[int] = []
+    real = fsdplint.inputs.parse
+    monkeypatch.setattr("fsdplint.inputs.parse", lambda data, *args, **more: seen.append(len(data)) or real(data, *args, **more))
+    assert [code for _, _, code in check("a.yaml", "b.json").found] == ["FSD002"]
+    assert [size > HEAD for size in seen] == [False, True, False]
 
 
 def test_a_file_that_is_too_deep_is_said_once_if_it_is_a_config(folder: Path) -> None:

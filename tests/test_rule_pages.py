@@ -81,3 +81,14 @@ def test_better_text_is_not_reported(good: Example) -> None:
 def test_better_text_has_no_errors(good: Example) -> None:
     found = fsdplint.check_text(good.text, path="soup.yaml" if "soup" in str(good.options.get("launch")) else "config.yaml", isolated=True, **good.options)  # type: ignore[arg-type]
     assert [(d.code, d.message) for d in found if d.severity.word == "error"] == []
+
+
+def test_modules_of_one_dialect_speak_of_no_other() -> None:
+    from importlib import import_module
+
+    from fsdplint_rules import FAMILIES
+
+    for module, dialects in FAMILIES.items():
+        for rule in import_module(f"fsdplint_rules.{module}").RULES:
+            assert not dialects or set(rule.dialects) <= set(dialects), rule.code
+            assert not dialects or rule.dialects, f"{rule.code} would run only where {module} is imported"

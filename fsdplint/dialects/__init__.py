@@ -19,6 +19,7 @@ from fsdplint.dialects.table import (
     fits,
     is_among,
     is_known,
+    is_read,
     met,
     resolved,
     spelled,
@@ -41,6 +42,7 @@ __all__ = [
     "fits",
     "is_among",
     "is_known",
+    "is_read",
     "met",
     "recognise",
     "resolved",
@@ -50,13 +52,17 @@ __all__ = [
 
 DIALECTS: dict[str, str] = {
     "accelerate": "fsdplint.dialects.accelerate:Accelerate",
+    "axolotl": "fsdplint.dialects.axolotl:Axolotl",
+    "llama-factory": "fsdplint.dialects.llama_factory:LlamaFactory",
+    "soup": "fsdplint.dialects.soup:Soup",
     "hf-trainer": "fsdplint.dialects.hf_trainer:HfTrainer",
     "trl": "fsdplint.dialects.trl:Trl",
-    "axolotl": "fsdplint.dialects.axolotl:Axolotl",
-    "soup": "fsdplint.dialects.soup:Soup",
     "deepspeed": "fsdplint.dialects.deepspeed:Deepspeed",
 }
-"""Every dialect by name, and where its class is."""
+"""Every dialect by name, and where its class is; those that tell their files at a glance first."""
+
+CERTAIN = 95
+"""The score from which a dialect is sure beyond doubt."""
 
 
 @cache
@@ -68,10 +74,18 @@ def dialect(name: str) -> Dialect:
 
 
 def recognise(document: Document) -> Dialect | None:
-    """The dialect that a document is surest of; None where none is sure at all, and where two are equally sure."""
+    """The dialect that a document is surest of; None where none is sure at all, and where two are equally sure.
+
+    The first that is sure beyond doubt is not compared with others: their tables need not be loaded then.
+    """
     if not document.roots:
         return None
-    scores = sorted(((d.recognise(document), d.name) for d in map(dialect, DIALECTS) if document.format in d.formats), reverse=True)
-    if not scores or scores[0][0] <= 0 or (len(scores) > 1 and scores[0][0] == scores[1][0]):
-        return None
-    return dialect(scores[0][1])
+    scores: list[tuple[int, Dialect]] = []
+    for found in map(dialect, DIALECTS):
+        score = found.recognise(document) if document.format in found.formats else 0
+        if score >= CERTAIN:
+            return found
+        scores.append((score, found))
+    best = max(score for score, _ in scores)
+    winners = [found for score, found in scores if score == best]
+    return winners[0] if best > 0 and len(winners) == 1 else None

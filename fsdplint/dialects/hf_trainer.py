@@ -86,6 +86,10 @@ class HfTrainer(Dialect):
         return [(key, value) for key, value in values if isinstance(value, str) and value.strip() and not value.lstrip().startswith("{")]
 
 
+_TOP_LEVEL = ("x-open", "x-unknown", "x-absent", "x-extends")
+"""Words of the table's root that say nothing of ``fsdp_config``."""
+
+
 class FsdpConfigFile(HfTrainer):
     """The JSON (or YAML) file that ``fsdp_config`` names: its options alone, at the top level."""
 
@@ -94,8 +98,10 @@ class FsdpConfigFile(HfTrainer):
     @cached_property
     def table(self) -> Table:
         whole = Table.load(self.name).schema
-        words: dict[str, Any] = {word: value for word, value in whole.items() if word.startswith("x-") and word not in ("x-open", "x-unknown", "x-absent")}
-        return Table({**words, **whole["properties"]["fsdp_config"]})
+        words: dict[str, Any] = {word: value for word, value in whole.items() if word.startswith("x-") and word not in _TOP_LEVEL}
+        words.update(whole["properties"]["fsdp_config"])
+        del words["x-prefix-known"]
+        return Table(words)
 
     def for_document(self, document: Document) -> Dialect:  # noqa: ARG002
         return self

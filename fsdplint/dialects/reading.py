@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import Place
 from fsdplint.dialects.formats import is_int_text, word_bool
-from fsdplint.dialects.table import default, is_known
+from fsdplint.dialects.table import default, is_known, is_read
 from fsdplint.document import plain
 from fsdplint.plan import Fact, Plan, Precision, Sharding, StateDict, Wrap, is_placeholder
 from fsdplint.versions import full
@@ -32,7 +32,7 @@ def read_options(plan: Plan, table: Table, document: Document, versions: Version
     found: dict[str, list[tuple[int, Fact[Any]]]] = {}
     for item in table.written(document.root):
         option = item.option
-        if option is None or "x-decision" not in option.schema or not is_known(option, versions):
+        if option is None or "x-decision" not in option.schema or not is_read(item, versions):
             continue
         value = plain(item.entry.value)
         if value is not None:

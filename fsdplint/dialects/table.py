@@ -18,7 +18,7 @@ Beside JSON Schema's own words (``type``, ``enum``, ``const``, ``minimum``, ``pa
 ``x-case``        "any": enum values are compared without case
 ``x-lax``         true: values are converted as pydantic does (``"2"`` is an integer, ``"yes"`` a boolean) before the type counts
 
-An object may say ``x-prefix`` (its keys may be written with or without it), ``x-unknown`` (claims about unknown keys; absent: any key is fine), and ``x-aliases`` {spelling: name}.
+An object may say ``x-prefix`` (its keys may be written with or without it; ``x-prefix-known``: requirement in which it is read), ``x-unknown`` (claims about unknown keys; absent: any key is fine), and ``x-aliases`` {spelling: name}.
 The root says ``x-package`` (whose releases it follows), and
 ``x-consequences``  {rule code: claims}: what this framework does with a fault that a core rule finds (no claim: the rule is silent)
 ``x-floors``        [{"needs": requirement, "when", "if", "at": decision, "outcome", "says", "facts"}]: package floors of FSDP itself (FSD401)
@@ -43,14 +43,13 @@ The root of soup's table says
 
 A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "type": type, "outcome": word, "says": text, "help": text, "facts": [ids]}; of several the first that
 holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value`` and ``type`` bound a claim about a key to some of its values (text: case aside).
-A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs; or in ``.key``: the key at which it is written.
+A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs; in ``.key``: the key at which it is written; or in ``.rival``: what another place asks for instead.
 An entry of ``x-values`` may have an ``if``, too.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsdplint.dialects.formats import FORMATS, is_lax
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fsdplint.document import Node
-    from fsdplint.plan import Plan
+    from fsdplint.plan import Fact, Plan
     from fsdplint.target import Versions
 
 Schema = dict[str, Any]
@@ -151,8 +150,8 @@ def _extended(name: str) -> Schema:
     """The table of a dialect as it is written, laid over the tables that it extends."""
     import json
 
-    path = FilePath(__file__).with_name(f"{name.replace('-', '_')}.schema.json")
-    schema: Schema = json.loads(path.read_text(encoding="utf-8"))
+    with open(f"{__file__[: -len('table.py')]}{name.replace('-', '_')}.schema.json", encoding="utf-8") as file:  # noqa: PTH123 -- pathlib is slow to import
+        schema: Schema = json.load(file)
     return _laid_over(_extended(schema["x-extends"]), schema) if "x-extends" in schema else schema
 
 
@@ -244,14 +243,19 @@ def met(conditions: dict[str, Any] | None, plan: Plan | None) -> bool:
     for decision, wanted in conditions.items():
         name, _, part = decision.partition(".")
         fact = plan.fact(name)
-        value = _last_key(fact.place.path if fact.place else ()) if part == "key" else getattr(fact, part or "value")
+        value = _part(fact, part)
         if not is_among(getattr(value, "value", value), wanted if isinstance(wanted, list) else [wanted]):
             return False
     return True
 
 
-def _last_key(path: Path) -> str | None:
-    return next((part for part in reversed(path) if isinstance(part, str)), None)
+def _part(fact: Fact[Any], part: str) -> object:
+    """What a condition asks of a fact: its value, or the part that it names."""
+    if part == "key":
+        return next((key for key in reversed(fact.place.path if fact.place else ()) if isinstance(key, str)), None)
+    if part == "rival":
+        return fact.contradicted.written if fact.contradicted else None
+    return getattr(fact, part or "value")
 
 
 def is_among(value: object, wanted: list[Any]) -> bool:
@@ -281,6 +285,14 @@ def is_known(option: Option, versions: Versions) -> bool:
     """Whether the releases at hand know a key."""
     known = option.schema.get("x-known")
     return known is None or (known != NEVER and any(versions.has(part) for part in known.split("|")))
+
+
+def is_read(item: Written, versions: Versions) -> bool:
+    """Whether the releases at hand know a key, and in the spelling in which it is written (``x-prefix-known``)."""
+    if item.option is None or not is_known(item.option, versions):
+        return False
+    since = item.owner.get("x-prefix-known")
+    return since is None or item.path[-1] == item.option.name or versions.has(since)
 
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -313,12 +325,7 @@ def fits(schema: Schema, value: object) -> bool:
 
         if re.search(schema["pattern"], value) is None:
             return False
-    if (
-        "format" in schema
-        and schema["format"] in FORMATS
-        and value is not None
-        and not FORMATS[schema["format"]](value)
-    ):
+    if "format" in schema and schema["format"] in FORMATS and value is not None and not FORMATS[schema["format"]](value):
         return False
     return not ("items" in schema and isinstance(value, list)) or all(fits(schema["items"], item) for item in value)
 

@@ -28,6 +28,7 @@ _FSDP_DECISIONS = (
     "fsdp_version sharding offload wrap_policy wrap_classes min_num_params state_dict activation_checkpointing ram_efficient sync_module_states orig_params "
     "backward_prefetch forward_prefetch limit_all_gathers"
 ).split()
+_PAIR = {"full_shard", "shard_grad_op"}
 _RESHARD = {True: Sharding.FULL_SHARD, False: Sharding.SHARD_GRAD_OP}
 
 
@@ -129,6 +130,13 @@ class _Reading:
         self._offload()
         self._wrapping()
         self._state_dict()
+        self._checkpointing()
+
+    def _checkpointing(self) -> None:
+        """The Trainer of older releases sets the raw value, so that any text counts."""
+        fact = self.plan.activation_checkpointing
+        if fact.place and not fact.unknown and self.era.get("checkpointing") == "raw":
+            self.plan.activation_checkpointing = Fact(bool(self.document.value(fact.place.path)), fact.place)
 
     def _version(self) -> None:
         version = self.plan.fsdp_version
@@ -156,7 +164,10 @@ class _Reading:
                 found.setdefault(word, Fact(Sharding[word.upper()], place))
         if not found and self.document.value(("fsdp",)) is True:
             return [Fact(Sharding.FULL_SHARD, Place(self.document, ("fsdp",)))]
-        return list(found.values()) if self.era["words"] == "first" else list(reversed(found.values()))
+        if self.era["words"] == "first":
+            return list(found.values())
+        # The pair that is refused together comes first, whatever else is written.
+        return sorted(reversed(found.values()), key=lambda stated: stated.value not in _RESHARD.values() and _PAIR <= found.keys())
 
     def _sharding(self) -> None:
         """The word of ``fsdp`` and the key of ``fsdp_config``: which is asked for, and which runs."""

@@ -10,7 +10,7 @@ from .operations import Refused
 
 if TYPE_CHECKING:
     from .nodes import Node
-    from .patchwork import TextEdit
+    from .operations import TextEdit
     from .sites import Site
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .operations import Delete, Insert, Operation, Refused, Rename, Replace, Set
-from .patchwork import Patchwork, TextEdit, spliced
+from .operations import Delete, Insert, Operation, Refused, Rename, Replace, Set, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +29,7 @@ def apply(document: Document, operations: Sequence[Operation]) -> Edited:
     order of keys included; no comment may go but those on what is deleted or replaced. What is done already is left
     alone. Raises Refused, with no change at all, where that does not hold or cannot be told.
     """
+    from .patchwork import Patchwork, spliced
     from .steps import step
 
     patchwork = Patchwork(len(document.text))

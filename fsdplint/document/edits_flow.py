@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .lines import indent_of, line_break, line_end, line_start, next_line
 from .nodes import Mapping, Sequence, Span
-from .operations import Refused
-from .patchwork import TextEdit
+from .operations import Refused, TextEdit
 
 if TYPE_CHECKING:
     from .document import Document

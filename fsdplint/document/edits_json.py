@@ -9,8 +9,7 @@ from .changes import Change, collection, deletion
 from .edits_flow import Flow
 from .lines import line_start
 from .nodes import Mapping, Scalar, Sequence
-from .operations import Refused
-from .patchwork import TextEdit
+from .operations import Refused, TextEdit
 from .rendering import JsonNotation
 
 if TYPE_CHECKING:

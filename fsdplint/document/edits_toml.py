@@ -11,8 +11,7 @@ from .edits_flow import Flow
 from .intended import ANYWHERE
 from .lines import indent_of, line_above, line_break, line_end, line_start, next_line
 from .nodes import Mapping, Scalar, Sequence
-from .operations import Refused
-from .patchwork import TextEdit
+from .operations import Refused, TextEdit
 from .rendering import TomlNotation
 from .toml_sections import Section, is_below, sections
 from .toml_tables import Tables

@@ -10,8 +10,7 @@ from .edits_flow import Flow
 from .intended import LAST
 from .lines import line_above, line_break, line_end, next_line
 from .nodes import Mapping, Scalar, Sequence, Span
-from .operations import Refused
-from .patchwork import TextEdit
+from .operations import Refused, TextEdit
 from .rendering import JsonNotation, Notation
 from .yaml_blocks import Blocks, Element
 from .yaml_layout import block_lines, dashed

@@ -1,4 +1,4 @@
-"""What can be done to a document, told by key paths and values, never by columns."""
+"""What can be done to a document, told by key paths and values, and what that comes to in the text."""
 
 from __future__ import annotations
 
@@ -44,6 +44,14 @@ class Replace(NamedTuple):
 
     path: Path
     value: object
+
+
+class TextEdit(NamedTuple):
+    """Replace `[start, end)` by `text`; code points of the text without byte order mark."""
+
+    start: int
+    end: int
+    text: str
 
 
 Operation = Set | Rename | Insert | Delete | Replace

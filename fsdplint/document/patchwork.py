@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from .operations import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-
-class TextEdit(NamedTuple):
-    """Replace `[start, end)` by `text`; code points of the text without byte order mark."""
-
-    start: int
-    end: int
-    text: str
 
 
 def ordered(edits: Iterable[TextEdit]) -> list[TextEdit]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import intended
 from .document import Document, parse
 from .nodes import Entry, Mapping, Scalar, Sequence
-from .operations import Delete, Insert, Operation, Refused, Rename, Replace, Set
-from .patchwork import TextEdit, ordered, spliced
+from .operations import Delete, Insert, Operation, Refused, Rename, Replace, Set, TextEdit
+from .patchwork import ordered, spliced
 from .paths import dotted
 from .sites import Site, check_own, find
 from .values import plain
@@ -142,7 +142,7 @@ def _rename(document: Document, operation: Rename) -> _Step | None:
     if key == path[-1]:
         return None
     if site.owner.entry(key) is not None:
-        raise Refused(f"there is a '{dotted((*path[:-1], key))}' already")
+        raise Refused(f"'{dotted((*path[:-1], key))}' is there already")
     return _Step(_editor(document).rename(site, key), lambda before, _: intended.renamed(before, site.keys, key))
 
 
@@ -155,7 +155,7 @@ def _insert(document: Document, operation: Insert) -> _Step | None:
     if intended.same(plain(site.node), operation.value):
         return None
     if not site.inherited:
-        raise Refused(f"there is a '{dotted(operation.path)}' already")
+        raise Refused(f"'{dotted(operation.path)}' is there already")
     return _insert_at(document, find(document, operation.path[:-1]), operation.path[-1:], operation.value, operation.after)
 
 

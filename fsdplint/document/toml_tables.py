@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .lines import indent_of, line_above, line_break, line_end, line_start, next_line
-from .operations import Refused
-from .patchwork import TextEdit
+from .operations import Refused, TextEdit
 from .rendering import TomlNotation
 from .toml_sections import Line, is_below
 

@@ -29,7 +29,7 @@ def render(report: Report) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
-        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the sources"}}},
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The root of the sources"}}},
         "invocations": [{"executionSuccessful": all(file.status != "failed" for file in report.files)}],
         "results": [_result(diagnostic, order) for diagnostic in report.diagnostics],
     }
@@ -64,10 +64,11 @@ def _result(diagnostic: Diagnostic, order: dict[str, int]) -> dict[str, Any]:
 def _location(path: str, place: Range, snippet: Snippet, key: str | None) -> dict[str, Any]:
     location: dict[str, Any] = {}
     if is_file(path):
-        region = {"startLine": place.start.line, "startColumn": utf16_column(place.start, snippet), "endLine": place.end.line}
-        end = utf16_column(place.end, snippet)
-        if end is not None:
-            region["endColumn"] = end
+        region = {"startLine": place.start.line, "endLine": place.end.line}
+        for name, position in (("startColumn", place.start), ("endColumn", place.end)):
+            column = utf16_column(position, snippet)
+            if column is not None:
+                region[name] = column
         location["physicalLocation"] = {"artifactLocation": _artifact(path), "region": region}
     if key is not None or not location:
         location["logicalLocations"] = [{"fullyQualifiedName": path if key is None else key}]
@@ -80,4 +81,4 @@ def _artifact(path: str) -> dict[str, str]:
     shown = relative(path, "GITHUB_WORKSPACE", "CI_PROJECT_DIR")
     if shown.startswith("/") or shown[1:2] == ":":
         return {"uri": "file:///" + quote(shown.lstrip("/"), errors="surrogateescape")}
-    return {"uri": quote(shown, errors="surrogateescape"), "uriBaseId": "SRCROOT"}
+    return {"uri": quote(shown, errors="surrogateescape"), "uriBaseId": "%SRCROOT%"}

@@ -13,11 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _OPTIONS = (
-    click.option("--on", type=click.Choice(["auto", "cuda", "xpu", "cpu"]), default="auto", show_default=True, help="Where to run; ROCm is cuda."),
-    click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Ranks to start; default: the launch's, at most one a GPU; on a CPU 2."),
+    click.option(
+        "--on", type=click.Choice(["auto", "cuda", "xpu", "cpu"]), default="auto", show_default=True, help="Where to run; ROCm is cuda."
+    ),
+    click.option(
+        "--processes", type=click.IntRange(min=1), metavar="N", help="Ranks to start; default: the launch's, at most one a GPU; on a CPU 2."
+    ),
     click.option("--steps", type=click.IntRange(min=2), default=4, show_default=True, metavar="N", help="Training steps."),
-    click.option("--model", type=click.Choice(["builtin", "twin"]), default="builtin", show_default=True, help="A tiny decoder, or a small copy of the config's family."),
-    click.option("--timeout", type=click.FloatRange(min=1), default=300.0, show_default=True, metavar="S", help="Seconds for the whole test."),
+    click.option(
+        "--model",
+        type=click.Choice(["builtin", "twin"]),
+        default="builtin",
+        show_default=True,
+        help="A tiny decoder, or a small copy of the config's family.",
+    ),
+    click.option(
+        "--timeout", type=click.FloatRange(min=1), default=300.0, show_default=True, metavar="S", help="Seconds for the whole test."
+    ),
 )
 
 

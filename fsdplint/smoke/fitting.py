@@ -63,7 +63,9 @@ def _mesh(plan: SmokePlan) -> SmokePlan:
         return plan
     if plan.device != "cpu" and plan.world_size % copies == 0 and plan.world_size > copies:
         return plan.running(dp_shard=plan.world_size // copies)
-    return plan.without(f"{copies} replicas (HSDP)", f"{plan.world_size} ranks ran, sharded over all").running(dp_replicate=1, dp_shard=plan.world_size)
+    return plan.without(f"{copies} replicas (HSDP)", f"{plan.world_size} ranks ran, sharded over all").running(
+        dp_replicate=1, dp_shard=plan.world_size
+    )
 
 
 def _model(plan: SmokePlan) -> SmokePlan:
@@ -85,7 +87,9 @@ def _model(plan: SmokePlan) -> SmokePlan:
 def _size_based(plan: SmokePlan) -> SmokePlan:
     limit = plan.value("min_num_params", 0)
     if plan.value("wrap_policy") == "SIZE_BASED_WRAP" and isinstance(limit, int) and limit > MIN_BLOCK and plan.route == "torch":
-        plan = plan.without(f"wrapping from {limit} parameters on", f"the test model is small: {MIN_BLOCK} were used").running(min_num_params=MIN_BLOCK)
+        plan = plan.without(f"wrapping from {limit} parameters on", f"the test model is small: {MIN_BLOCK} were used").running(
+            min_num_params=MIN_BLOCK
+        )
     return plan
 
 
@@ -97,7 +101,9 @@ def _fp8(plan: SmokePlan) -> SmokePlan:
 
 def _cpu_route(plan: SmokePlan) -> SmokePlan:
     if plan.route == "accelerate":
-        plan = plan.but(route="torch").without("accelerate's prepare", "accelerate never selects FSDP on a CPU: torch's own FSDP ran with the settings that were resolved")
+        plan = plan.but(route="torch").without(
+            "accelerate's prepare", "accelerate never selects FSDP on a CPU: torch's own FSDP ran with the settings that were resolved"
+        )
     return plan.without("NCCL", "a CPU run communicates through gloo")
 
 
@@ -125,7 +131,9 @@ def _cpu_hybrid(plan: SmokePlan) -> SmokePlan:
 
 def _cpu_state_dict(plan: SmokePlan) -> SmokePlan:
     if plan.value("fsdp_version") == 1 and plan.value("state_dict") == "FULL_STATE_DICT":
-        plan = plan.without("FSDP1's full state dict", "it can crash the interpreter on a CPU: a sharded one was saved").running(state_dict="SHARDED_STATE_DICT")
+        plan = plan.without("FSDP1's full state dict", "it can crash the interpreter on a CPU: a sharded one was saved").running(
+            state_dict="SHARDED_STATE_DICT"
+        )
     return plan
 
 
@@ -136,7 +144,7 @@ def _local_state_dict(plan: SmokePlan) -> SmokePlan:
 
 
 def _cpu_compile(plan: SmokePlan) -> SmokePlan:
-    return plan.without("the inductor back end of torch.compile", "aot_eager ran") if plan.value("compile") is True else plan
+    return plan.without("the inductor back end of torch.compile", "aot_eager ran") if plan.compiles else plan
 
 
 _FITS: tuple[Callable[[SmokePlan], SmokePlan], ...] = (_placeholders, _defaults, _world, _mesh, _fp8)

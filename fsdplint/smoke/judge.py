@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from fsdplint.smoke.outcome import Verdict, judged
+from fsdplint.smoke.sightings import checkpoint_seen, compile_seen, curve, is_finite, shown, steps_seen, wrap_seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,6 @@ COMPARED = {
     "offload": "CPU offload",
     "wrap_policy": "the wrap policy",
     "wrap_classes": "the layer classes to wrap",
-    "min_num_params": "the size from which modules are wrapped",
     "state_dict": "the state dict type",
     "activation_checkpointing": "activation checkpointing",
     "precision": "mixed precision",
@@ -45,12 +44,24 @@ def disagreements(plan: SmokePlan) -> tuple[str, ...]:
     found = []
     for name, title in COMPARED.items():
         setting = plan.setting(name)
-        if name == "sharding" and str(setting.written).startswith("HYBRID") and plan.value("dp_replicate", 1) > 1:
-            continue  # FSDP2 says with a mesh what FSDP1 says with a strategy
-        if not setting.holds and not (setting.value is None and name != "fsdp"):
+        if not setting.holds and not _means_the_same(plan, name):
             because = f": {setting.because}" if setting.because else ""
-            found.append(f"{title}: {setting.where} asks for {_shown(setting.written)}, {_shown(setting.value)} runs{because}")
+            runs = "nothing" if setting.value is None else shown(setting.value)
+            found.append(f"{title}: {setting.where} asks for {shown(setting.written)}, {runs} runs{because}")
     return tuple(found)
+
+
+def _means_the_same(plan: SmokePlan, name: str) -> bool:
+    """Whether another value than the written one makes no difference to how the launch trains."""
+    setting = plan.setting(name)
+    if name == "sharding":
+        # FSDP2 says with a mesh what FSDP1 says with a strategy.
+        return str(setting.written).startswith("HYBRID") and plan.value("dp_replicate", 1) > 1
+    if name == "wrap_classes":
+        # Classes that are left over beside another policy are not asked for.
+        policy = plan.setting("wrap_policy")
+        return not setting.written or (policy.asked and policy.holds and policy.value != "TRANSFORMER_BASED_WRAP")
+    return setting.value is None and name != "fsdp"
 
 
 def hopeless(plan: SmokePlan) -> tuple[str, ...]:
@@ -60,7 +71,11 @@ def hopeless(plan: SmokePlan) -> tuple[str, ...]:
     fsdp = plan.setting("fsdp")
     if fsdp.value is not True:
         because = f": {fsdp.because}" if fsdp.because else ""
-        said = f"FSDP is asked for ({fsdp.where}) and not in force{because}" if fsdp.asked and fsdp.written else f"nothing in the files turns FSDP on{because}"
+        said = (
+            f"FSDP is asked for ({fsdp.where}) and not in force{because}"
+            if fsdp.asked and fsdp.written
+            else f"nothing in the files turns FSDP on{because}"
+        )
         return (f"{said}; every rank would keep the whole model",)
     if plan.value("processes") == 1:
         return (f"the launch starts one process ({plan.setting('processes').where}): there is nothing to shard over",)
@@ -74,7 +89,7 @@ def judge_wrap(plan: SmokePlan, ranks: Ranks) -> Verdict:
         for check in _WRAP_CHECKS:
             faults += _each(ranks, check, plan)
     unproved = [*_alone(plan), *(_each(ranks, _doubts, plan) if not faults else ())]
-    return judged("wrap", faults, unproved=unproved, seen=_wrap_seen(ranks), facts=_by_rank(ranks))
+    return judged("wrap", faults, unproved=unproved, seen=wrap_seen(ranks), facts=_by_rank(ranks))
 
 
 def judge_steps(plan: SmokePlan, ranks: Ranks) -> Verdict:
@@ -84,7 +99,7 @@ def judge_steps(plan: SmokePlan, ranks: Ranks) -> Verdict:
         for check in (_finite, _falling, _moved, _dtype):
             faults += _each(ranks, check, plan)
         faults += _same_on_all(ranks)
-    return judged("steps", faults, unproved=_alone(plan), seen=_steps_seen(ranks), facts=_by_rank(ranks))
+    return judged("steps", faults, unproved=_alone(plan), seen=steps_seen(ranks), facts=_by_rank(ranks))
 
 
 def judge_checkpoint(plan: SmokePlan, ranks: Ranks) -> Verdict:
@@ -92,7 +107,7 @@ def judge_checkpoint(plan: SmokePlan, ranks: Ranks) -> Verdict:
     faults = [*_missing(plan, ranks)]
     if not faults:
         faults += _each(ranks, _round_trip, plan)
-    return judged("checkpoint", faults, unproved=_alone(plan), seen=_checkpoint_seen(ranks), facts=_by_rank(ranks))
+    return judged("checkpoint", faults, unproved=_alone(plan), seen=checkpoint_seen(ranks), facts=_by_rank(ranks))
 
 
 def judge_compile(plan: SmokePlan, ranks: Ranks, eager: Ranks) -> Verdict:
@@ -102,7 +117,7 @@ def judge_compile(plan: SmokePlan, ranks: Ranks, eager: Ranks) -> Verdict:
         for check in (_finite, _falling, _compiled):
             faults += _each(ranks, check, plan)
         faults += _same_curve(ranks, eager)
-    return judged("compile", faults, unproved=_alone(plan), seen=_compile_seen(ranks), facts=_by_rank(ranks))
+    return judged("compile", faults, unproved=_alone(plan), seen=compile_seen(ranks), facts=_by_rank(ranks))
 
 
 def _missing(plan: SmokePlan, ranks: Ranks) -> Iterator[str]:
@@ -136,7 +151,9 @@ def _world_faults(plan: SmokePlan, ranks: Ranks) -> Iterator[str]:
 def _kind(plan: SmokePlan, facts: Facts) -> Iterator[str]:
     wanted = f"FSDP{plan.value('fsdp_version', 2)}"
     if facts["kind"] != wanted:
-        shown = {"plain": "the model is not wrapped at all", "DDP": "the model is wrapped in DDP"}.get(facts["kind"], f"{facts['kind']} is in force")
+        shown = {"plain": "the model is not wrapped at all", "DDP": "the model is wrapped in DDP"}.get(
+            facts["kind"], f"{facts['kind']} is in force"
+        )
         yield f"{wanted} is planned, but {shown}: {facts['root']}"
     if facts.get("distributed") not in (None, "FSDP"):
         yield f"accelerate's distributed type is {facts['distributed']}, not FSDP"
@@ -201,20 +218,15 @@ _WRAP_CHECKS = (_kind, _shards, _strategy, _units, _offloaded, _checkpointed)
 
 def _finite(_plan: SmokePlan, facts: Facts) -> Iterator[str]:
     for step, loss in enumerate(facts["losses"], 1):
-        if not _is_finite(loss):
+        if not is_finite(loss):
             yield f"the loss of step {step} is {loss}"
             return
 
 
-def _is_finite(value: object) -> bool:
-    """NaN and the infinities travel as text, because JSON has none."""
-    return isinstance(value, (int, float)) and math.isfinite(value)
-
-
 def _falling(_plan: SmokePlan, facts: Facts) -> Iterator[str]:
     losses = facts["losses"]
-    if len(losses) > 1 and all(map(_is_finite, losses)) and losses[-1] >= losses[0]:
-        yield f"the loss on a fixed batch does not fall: {_curve(losses)}"
+    if len(losses) > 1 and all(map(is_finite, losses)) and losses[-1] >= losses[0]:
+        yield f"the loss on a fixed batch does not fall: {curve(losses)}"
 
 
 def _moved(_plan: SmokePlan, facts: Facts) -> Iterator[str]:
@@ -230,9 +242,9 @@ def _dtype(plan: SmokePlan, facts: Facts) -> Iterator[str]:
 
 def _same_on_all(ranks: Ranks) -> Iterator[str]:
     losses = {rank: facts["probe"] for rank, facts in sorted(ranks.items())}
-    values = [loss for loss in losses.values() if _is_finite(loss)]
+    values = [loss for loss in losses.values() if is_finite(loss)]
     if values and max(values) - min(values) > SAME_LOSS * max(1.0, abs(values[0])):
-        shown = ", ".join(f"rank {rank} {loss:.4f}" for rank, loss in losses.items() if _is_finite(loss))
+        shown = ", ".join(f"rank {rank} {loss:.4f}" for rank, loss in losses.items() if is_finite(loss))
         yield f"after training, the loss on one and the same batch differs: {shown}"
 
 
@@ -244,7 +256,7 @@ def _round_trip(_plan: SmokePlan, facts: Facts) -> Iterator[str]:
     if facts["lost_optimizer"]:
         yield f"{len(facts['lost_optimizer'])} of the optimizer's tensors did not come back: {', '.join(facts['lost_optimizer'][:3])}"
     before, after = facts["before"], facts["after"]
-    if not (_is_finite(before) and _is_finite(after) and abs(before - after) <= SAME_LOSS * max(1.0, abs(before))):
+    if not (is_finite(before) and is_finite(after) and abs(before - after) <= SAME_LOSS * max(1.0, abs(before))):
         yield f"the loss was {before} before the checkpoint and is {after} after loading it"
 
 
@@ -256,55 +268,11 @@ def _compiled(_plan: SmokePlan, facts: Facts) -> Iterator[str]:
 def _same_curve(ranks: Ranks, eager: Ranks) -> Iterator[str]:
     for rank, facts in sorted(ranks.items()):
         one, other = facts["losses"], eager.get(rank, {}).get("losses", [])
-        pairs = [(a, b) for a, b in zip(one, other) if _is_finite(a) and _is_finite(b)]
+        pairs = [(a, b) for a, b in zip(one, other, strict=False) if is_finite(a) and is_finite(b)]
         if any(abs(a - b) > SAME_CURVE * max(1.0, abs(b)) for a, b in pairs):
-            yield f"the compiled loss ({_curve(one)}) leaves the eager one ({_curve(other)})"
+            yield f"the compiled loss ({curve(one)}) leaves the eager one ({curve(other)})"
             return
 
 
 def _by_rank(ranks: Ranks) -> Facts:
     return {"ranks": [{"rank": rank, **facts} for rank, facts in sorted(ranks.items())]}
-
-
-def _curve(losses: list[Any]) -> str:
-    return " → ".join(f"{loss:.3f}" if _is_finite(loss) else str(loss) for loss in losses)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _first(ranks: Ranks) -> Facts:
-    return ranks[min(ranks)] if ranks else {}
-
-
-def _wrap_seen(ranks: Ranks) -> str:
-    facts = _first(ranks)
-    if not facts:
-        return ""
-    held = " and ".join(str(ranks[rank]["local"]) for rank in sorted(ranks)[:2]) + (" ..." if len(ranks) > 2 else "")
-    parts = [facts["kind"], *(facts["sharding"] or []), f"{held} of {facts['total']} elements", f"{facts['units']} units", *facts["placements"]]
-    return ", ".join(parts)
-
-
-def _steps_seen(ranks: Ranks) -> str:
-    facts = _first(ranks)
-    if not facts:
-        return ""
-    memory = max(facts["peak_memory"] for facts in ranks.values()) / 2**20
-    speed = f"{facts['step_seconds'] * 1000:.0f} ms a step, {facts['tokens_per_second']:.0f} tokens/s, at most {memory:.0f} MiB a rank"
-    return f"loss {_curve(facts['losses'])}; {facts['compute_dtype']}; {speed}"
-
-
-def _checkpoint_seen(ranks: Ranks) -> str:
-    facts = _first(ranks)
-    if not facts:
-        return ""
-    return f"{facts['saved_as']}: {facts['held']} tensors a rank and the optimizer; loss {_curve([facts['before'], facts['shaken'], facts['after']])}"
-
-
-def _compile_seen(ranks: Ranks) -> str:
-    facts = _first(ranks)
-    return f"{facts['backend']}, {facts['graphs']} graphs; loss {_curve(facts['losses'])}" if facts else ""

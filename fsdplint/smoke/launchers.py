@@ -38,7 +38,7 @@ def environment(plan: SmokePlan, base: Mapping[str, str]) -> dict[str, str]:
 def _import_path(present: str) -> str:
     """The import path that finds this fsdplint; installed packages need none."""
     root = Path(__file__).parents[2]
-    entries = [os.path.abspath(entry) for entry in present.split(os.pathsep) if entry]
+    entries = [str(Path(entry).resolve()) for entry in present.split(os.pathsep) if entry]
     if "site-packages" not in root.parts and str(root) not in entries:
         entries.append(str(root))
     return os.pathsep.join(entries)
@@ -49,7 +49,15 @@ def load_command(plan_path: Path, answer: Path, python: str = sys.executable) ->
     return [python, "-m", f"{WORKER}.load", str(plan_path), str(answer)]
 
 
-def ranks_command(plan: SmokePlan, plan_path: Path, stages: Sequence[str], flags: Sequence[str] = (), *, worker: str = WORKER, python: str = sys.executable) -> list[str]:
+def ranks_command(
+    plan: SmokePlan,
+    plan_path: Path,
+    stages: Sequence[str],
+    flags: Sequence[str] = (),
+    *,
+    worker: str = WORKER,
+    python: str = sys.executable,
+) -> list[str]:
     """The command that starts all ranks on this machine. ``flags``: of accelerate's launcher, as the launch line states them."""
     worker_part = ["-m", worker, str(plan_path), *stages]
     # accelerate starts a single process without a launcher; torchrun then gives it its variables.
@@ -60,7 +68,18 @@ def ranks_command(plan: SmokePlan, plan_path: Path, stages: Sequence[str], flags
 
 def _torchrun_options(plan: SmokePlan) -> list[str]:
     """One node on a free port of its own, which the rendezvous picks."""
-    return ["--nnodes", "1", "--nproc-per-node", str(plan.world_size), "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", "--local-addr", "127.0.0.1"]
+    return [
+        "--nnodes",
+        "1",
+        "--nproc-per-node",
+        str(plan.world_size),
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-endpoint",
+        "localhost:0",
+        "--local-addr",
+        "127.0.0.1",
+    ]
 
 
 def _accelerate_options(plan: SmokePlan, plan_path: Path, flags: Sequence[str]) -> list[str]:
@@ -74,6 +93,12 @@ def _accelerate_options(plan: SmokePlan, plan_path: Path, flags: Sequence[str]) 
 
 def _neutral_config(plan: SmokePlan, path: Path) -> Path:
     """A config that only starts processes, in place of one that the user may have in the cache folder."""
-    lines = ["compute_environment: LOCAL_MACHINE", "distributed_type: MULTI_GPU", "mixed_precision: 'no'", "num_machines: 1", f"num_processes: {plan.world_size}"]
+    lines = [
+        "compute_environment: LOCAL_MACHINE",
+        "distributed_type: MULTI_GPU",
+        "mixed_precision: 'no'",
+        "num_machines: 1",
+        f"num_processes: {plan.world_size}",
+    ]
     path.write_text("\n".join([*lines, "use_cpu: false", ""]), encoding="utf-8")
     return path

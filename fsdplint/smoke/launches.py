@@ -37,7 +37,7 @@ def smoke_launch(request: Request, options: SmokeOptions, progress: Progress | N
 
 def smoke_one(plan: SmokePlan, options: SmokeOptions, progress: Progress | None = None) -> Report:
     """Run the smoke test of a plan."""
-    return smoke(plan, seconds=options.timeout, processes=options.processes, progress=progress or (lambda stage, state: None))
+    return smoke(plan, seconds=options.timeout, processes=options.processes, progress=progress)
 
 
 def the_plan(request: Request, options: SmokeOptions) -> SmokePlan:

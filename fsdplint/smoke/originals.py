@@ -19,7 +19,10 @@ class Originals:
         self._bytes = {Path(path).resolve(): Path(path).read_bytes() for path in paths}
 
     def restore(self) -> list[str]:
-        """Write the original bytes back where they differ; returns those paths. Mode and symbolic links stay; a file is replaced whole or not at all."""
+        """Write the original bytes back where they differ; returns those paths.
+
+        Mode and symbolic links stay; a file is replaced whole or not at all.
+        """
         changed = [path for path, data in self._bytes.items() if not path.exists() or path.read_bytes() != data]
         for path in changed:
             _replace(path, self._bytes[path])

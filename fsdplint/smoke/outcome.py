@@ -21,13 +21,16 @@ class State(Enum):
 
 
 class Verdict(NamedTuple):
-    """The end of one stage. ``reasons``: why it is not passed; ``seen``: what was observed, for people; ``facts``: the same for programs."""
+    """The end of one stage.
+
+    ``reasons``: why it is not passed. ``seen``: what was observed, for people; ``facts``: the same for programs. ``log``: a traceback or stacks.
+    """
 
     stage: str
     state: State
     reasons: tuple[str, ...] = ()
     seen: str = ""
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any] = {}  # noqa: RUF012
     seconds: float | None = None
     log: str = ""
 
@@ -55,7 +58,9 @@ class Report(NamedTuple):
         return 0 if self.state is State.PASSED else 1
 
 
-def judged(stage: str, faults: Iterable[str], *, unproved: Iterable[str] = (), seen: str = "", facts: dict[str, Any] | None = None) -> Verdict:
+def judged(
+    stage: str, faults: Iterable[str], *, unproved: Iterable[str] = (), seen: str = "", facts: dict[str, Any] | None = None
+) -> Verdict:
     """A verdict from what is wrong and what cannot be shown here."""
     wrong, open_ = tuple(faults), tuple(unproved)
     state = State.FAILED if wrong else State.NOT_PROVED if open_ else State.PASSED

@@ -57,10 +57,11 @@ class SmokePlan:
     """What one smoke run does.
 
     ``dialect``: the launch's main one. ``settings``: decisions by name, with the names of ``fsdplint.plan.Plan`` and enum values as texts.
-    ``route``: ``accelerate`` (its launcher and prepare) or ``torch`` (torchrun and torch's own FSDP). ``loader``: whether upstream's loader reads the files.
-    ``device``: ``cpu``, ``cuda``, ``xpu``, or ``auto`` until it is known; ``world_size`` 0 until it is known.
-    ``model``: ``builtin`` or ``twin``. ``seconds``: the time that one group of ranks may take. ``results``: the folder for each rank's results; None where rank 0 reports.
-    ``folder``: where the ranks write checkpoints; None for a temporary one. ``cwd``: the folder against which the files' own paths are read.
+    ``command``: the launch line. ``route``: ``accelerate`` (its launcher and prepare) or ``torch`` (torchrun and torch's own FSDP).
+    ``loader``: whether upstream's loader reads the files. ``device``: ``cpu``, ``cuda``, ``xpu``, or ``auto`` until it is known;
+    ``world_size`` 0 until it is known. ``model``: ``builtin`` or ``twin``. ``seconds``: the time that one group of ranks may take.
+    ``results``: the folder for each rank's results; None where rank 0 reports. ``folder``: where the ranks write checkpoints, None for a
+    temporary one. ``cwd``: the folder against which the files' own paths are read. ``skipped``: reasons by stage.
     """
 
     dialect: str
@@ -89,6 +90,11 @@ class SmokePlan:
     def setting(self, name: str) -> Setting:
         """A decision with what is written; an empty one where nothing decides it."""
         return self.settings.get(name, Setting())
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the launch trains a compiled model."""
+        return self.value("compile") is True or self.value("fsdp2_compile") is True
 
     def file_of(self, *dialects: str) -> ConfigPath | None:
         """The last file of one of these dialects."""

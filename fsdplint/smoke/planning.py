@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import resolve
@@ -59,13 +59,13 @@ def smoke_plan(
         device=device,
         steps=steps,
         model=model,
-        cwd=os.getcwd(),
+        cwd=str(Path.cwd()),
         skipped={} if loader else {"load": f"{_why_no_loader(dialect)}: the plan that fsdplint read is used"},
     )
 
 
 def _config_path(shown: str, dialect: str, locations: Mapping[str, str]) -> ConfigPath:
-    return ConfigPath(locations.get(shown, os.path.abspath(shown)), shown, dialect)
+    return ConfigPath(locations.get(shown) or str(Path(shown).absolute()), shown, dialect)
 
 
 def _why_no_loader(dialect: str) -> str:

@@ -9,17 +9,17 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
 GRACE = 5.0
 """Seconds between the request to end and the end."""
 
 POLL = 0.1
 _WINDOWS = sys.platform == "win32"
+_NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 
 class Ended(NamedTuple):
@@ -42,13 +42,22 @@ def run(
 ) -> Ended:
     """Run a command in a folder of its own to its end, its output going to ``log``.
 
-    ``watch`` is asked now and then; once it answers True the child is ended (after a moment, so that others can say their last words).
-    ``ranks``: processes below it that write their stacks when they get SIGUSR1, which they do at the deadline.
-    Whatever happens, also an exception such as KeyboardInterrupt, nothing is left: neither what descends from the child nor, since a rank may
-    outlive its launcher, any process whose command line names the folder.
+    ``watch`` is asked now and then; once it answers True the child is ended (after a moment, so that others can say their last
+    words). ``ranks``: processes below it that write their stacks when they get SIGUSR1, which they do at the deadline.
+    Whatever happens, also an exception such as KeyboardInterrupt, nothing is left: neither what descends from the child nor, since
+    a rank may outlive its launcher, any process whose command line names the folder.
     """
     with log.open("ab") as output:
-        child = subprocess.Popen(command, env=dict(env), cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **_own_group())
+        child = subprocess.Popen(
+            command,
+            env=dict(env),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=not _WINDOWS,
+            creationflags=_NEW_GROUP,
+        )
     try:
         return _waited(child, seconds, watch, ranks)
     finally:
@@ -86,10 +95,6 @@ def ended_by_signals() -> Iterator[None]:
 
 def _leave(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
-
-
-def _own_group() -> dict[str, bool | int]:
-    return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)} if _WINDOWS else {"start_new_session": True}
 
 
 def _waited(child: subprocess.Popen[bytes], seconds: float, watch: Callable[[], bool], ranks: Callable[[], Iterable[int]]) -> Ended:
@@ -154,13 +159,13 @@ class _Process(NamedTuple):
 
 def _tree(root: int, token: str) -> set[int]:
     """The living processes that are ``root``, descend from it, or name the token."""
-    listed = _processes()
+    listed = [process for process in _processes() if process.pid != os.getpid()]
     found = {process.pid for process in listed if process.pid == root or token in process.command}
     size = -1
     while size != len(found):
         size = len(found)
         found |= {process.pid for process in listed if process.parent in found}
-    return {process.pid for process in listed if process.pid in found and process.state[:1] != "Z"} - {os.getpid()}
+    return {process.pid for process in listed if process.pid in found and process.state[:1] != "Z"}
 
 
 def _processes() -> list[_Process]:
@@ -175,13 +180,11 @@ def _processes() -> list[_Process]:
 
 def _of_proc() -> list[_Process]:
     found = []
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
-                    state, parent = file.read().rpartition(")")[2].split()[:2]
-                with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as file:
-                    found.append(_Process(int(name), int(parent), state, file.read().replace("\0", " ")))
-            except OSError:
-                continue
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
+            command = (folder / "cmdline").read_text(encoding="utf-8", errors="replace").replace("\0", " ")
+        except OSError:
+            continue
+        found.append(_Process(int(folder.name), int(parent), state, command))
     return found

@@ -25,7 +25,7 @@ class MissingPackages(UsageError):
 def require(plan: SmokePlan) -> None:
     """Raise MissingPackages unless everything is there that the plan needs."""
     needed = ["torch"]
-    if plan.route == "accelerate":
+    if plan.route == "accelerate" and (plan.loader or plan.device != "cpu"):
         needed.append("accelerate")
     if plan.model == "twin" or plan.file_of("hf-trainer", "trl") is not None:
         needed.append("transformers")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from fsdplint.smoke.plan import SmokePlan
 
-Progress = Callable[[str, str], None] if TYPE_CHECKING else object
+    Progress = Callable[[str, str], None]
 
 CPU_RANKS = 2
 SPARE = 10.0
@@ -37,21 +37,25 @@ def smoke(
     seconds: float = 300.0,
     processes: int | None = None,
     worker: str = WORKER,
-    progress: Progress = lambda stage, state: None,
+    progress: Progress | None = None,
 ) -> Report:
     """Run the smoke test of a plan. No process is left, whatever happens.
 
-    ``seconds``: a hard limit for everything together. ``processes``: ranks to start instead of what plan and machine say. ``worker``: the module that
-    every rank runs. ``progress``: told each stage's name with ``running`` and then with its state.
+    ``seconds``: a hard limit for everything together. ``processes``: ranks to start instead of what plan and machine say.
+    ``worker``: the module that every rank runs. ``progress``: told each stage's name with ``running`` and then with its state.
     Raises MissingPackages, and UsageError for a device or a number of ranks that this machine does not have.
     """
     requirements.require(plan)
     folder = Path(tempfile.mkdtemp(prefix="fsdplint-smoke-")).resolve()
     try:
         with ended_by_signals():
-            return _Run(requirements.readable(plan), folder, seconds, processes, worker, progress).report()
+            return _Run(requirements.readable(plan), folder, seconds, processes, worker, progress or _silent).report()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _silent(_stage: str, _state: str) -> None:
+    """Progress that nobody sees."""
 
 
 class _Run:
@@ -102,7 +106,8 @@ class _Run:
     def _load(self) -> None:
         """Ask upstream's loader, and torch for its devices, in one child; without either question there is no child."""
         plan = self.plan
-        if not plan.loader and not (plan.device == "auto" and requirements.may_have_gpu()):
+        asks_for_devices = plan.device not in ("auto", "cpu") or (plan.device == "auto" and requirements.may_have_gpu())
+        if not plan.loader and not asks_for_devices:
             self._put(skipped("load", plan.skipped.get("load", "")))
             self._disagree()
             return
@@ -145,7 +150,7 @@ class _Run:
         device = devices["type"] if self.plan.device == "auto" else self.plan.device
         if device == "cpu":
             return self.plan.but(device=device, world_size=self.processes or CPU_RANKS)
-        if self.answer and devices["type"] != device:
+        if devices["type"] != device:
             raise UsageError(f"--on {device}: torch sees no such device here")
         count = int(devices["count"])
         if self.processes is not None and self.processes > count:
@@ -167,7 +172,7 @@ class _Run:
             return
         saved, ended = self._ranks("checkpoint")
         self._judge("checkpoint", saved, ended, lambda facts: judge.judge_checkpoint(self.plan, facts))
-        if self.plan.value("compile") is not True and self.plan.value("fsdp2_compile") is not True:
+        if not self.plan.compiles:
             self._skip("compile", reason="the plan does not compile")
             return
         compiled, ended = self._ranks("compile")

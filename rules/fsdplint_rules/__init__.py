@@ -2,60 +2,37 @@
 
 from __future__ import annotations
 
-from fsdplint_rules import (
-    accelerate,
-    axolotl,
-    backends,
-    compile,
-    deepspeed,
-    defaults,
-    devices,
-    engines,
-    fsdp_versions,
-    generations,
-    hf_trainer,
-    keys,
-    launch_flags,
-    launches,
-    lifetimes,
-    missing,
-    saving,
-    sharding,
-    soup,
-    soup_runs,
-    syntax,
-    training,
-    trl,
-    values,
-    wrapping,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["RULES"]
+if TYPE_CHECKING:
+    from collections.abc import Set
 
-RULES = (
-    *syntax.RULES,
-    *keys.RULES,
-    *values.RULES,
-    *lifetimes.RULES,
-    *generations.RULES,
-    *defaults.RULES,
-    *missing.RULES,
-    *fsdp_versions.RULES,
-    *engines.RULES,
-    *launches.RULES,
-    *launch_flags.RULES,
-    *sharding.RULES,
-    *devices.RULES,
-    *backends.RULES,
-    *compile.RULES,
-    *wrapping.RULES,
-    *training.RULES,
-    *saving.RULES,
-    *accelerate.RULES,
-    *hf_trainer.RULES,
-    *trl.RULES,
-    *axolotl.RULES,
-    *soup.RULES,
-    *soup_runs.RULES,
-    *deepspeed.RULES,
-)
+    from fsdplint.rule import Rule
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("syntax", "keys", "values", "lifetimes", "generations", "defaults", "missing", "fsdp_versions", "engines"), ()),
+    **dict.fromkeys(("sharding", "devices", "backends", "compile", "wrapping", "training", "saving"), ()),
+    "accelerate": ("accelerate",),
+    "launch_flags": ("accelerate", "trl"),
+    "launches": ("hf-trainer", "trl"),
+    "hf_trainer": ("hf-trainer", "trl"),
+    "trl": ("trl",),
+    "axolotl": ("axolotl",),
+    "soup": ("soup",),
+    "soup_runs": ("soup",),
+    "deepspeed": ("deepspeed",),
+}
+"""Every module of rules, and the dialects that it speaks about; none: all."""
+
+
+def rules_for(dialects: Set[str] | None = None) -> tuple[Rule, ...]:
+    """The rules that can speak about these dialects, all rules by default. Modules that cannot are not imported."""
+    wanted = [name for name, about in FAMILIES.items() if dialects is None or not about or not dialects.isdisjoint(about)]
+    return tuple(rule for name in wanted for rule in import_module(f"{__name__}.{name}").RULES)
+
+
+def __getattr__(name: str) -> tuple[Rule, ...]:
+    if name == "RULES":
+        return rules_for()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

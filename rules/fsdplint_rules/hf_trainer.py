@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Place, Severity
+from fsdplint.dialects import is_known, is_read
 from fsdplint.document import plain
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule, noted
@@ -488,6 +489,49 @@ class XlaOptionWithoutXla(Rule):
             yield self.finding(context.at((*base, "xla_fsdp_grad_ckpt"), "entry"), "`xla_fsdp_grad_ckpt` is only read with `xla: true`", help="remove the key")
 
 
+class PrefixNotRead(Rule):
+    """## What it does
+    Finds options of an `fsdp_config` mapping that are written with the prefix `fsdp_` for a release that does not take it off.
+
+    ## Why it matters
+    transformers before 4.52 takes the prefix off only in the JSON file that `fsdp_config` names; in a mapping the key is dropped.
+
+    ## Example
+    With `--target transformers==4.50.3`:
+    ```yaml
+    output_dir: out
+    per_device_train_batch_size: 8
+    fsdp: full_shard auto_wrap
+    fsdp_config:
+      fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer
+    ```
+
+    ## Use instead
+    ```yaml
+    output_dir: out
+    per_device_train_batch_size: 8
+    fsdp: full_shard auto_wrap
+    fsdp_config:
+      transformer_layer_cls_to_wrap: LlamaDecoderLayer
+    ```
+
+    ## Versions and evidence
+    training_args.py of transformers 4.40.2, 4.50.3, 4.51.0 and 4.52.4 (read; 4.50.3 and 4.57.6 run).
+    """
+
+    code, name, severity = "HFT011", "prefix-not-read", Severity.WARNING
+    dialects = TRAINERS
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        if context.plan.fsdp.value is not True or not context.versions.has("transformers>=4.39"):
+            return
+        for item in context.written:
+            if item.option is not None and is_known(item.option, context.versions) and not is_read(item, context.versions):
+                text = f"`{item.path[-1]}` is dropped: before 4.52 the prefix is only taken off in a JSON file"
+                yield self.finding(context.at(item.path, "key"), text, help=f"write `{item.option.name}`")
+
+
 RULES = (
     LoadBestNeedsMatch(),
     SaveOnlyModelWithLoadBest(),
@@ -499,4 +543,5 @@ RULES = (
     RamEfficientNeedsLauncher(),
     UnreadWord(),
     XlaOptionWithoutXla(),
+    PrefixNotRead(),
 )

@@ -106,15 +106,17 @@ def home_of(context: Context, item: Written) -> str | None:
     if is_open(context, item):
         return None
     places = [
-        path
+        option
         for path, option in context.table.options.items()
         if path[-1] == key and path[:-1] != item.owner_path and option.schema.get("x-known") != "never"
     ]
-    return dotted(places[0]) if len(places) == 1 else None
+    places = [option for option in places if is_known(option, context.versions)] or places
+    return dotted(places[0].path) if len(places) == 1 else None
 
 
 def _unknown(context: Context, item: Written) -> Claim | None:
-    claim = choose(item.owner.get("x-unknown", []), context.versions, context.plan, plain(item.entry.value))
+    claims = item.owner["x-misspelt"] if "x-misspelt" in item.owner and _suggestion(context, item) else None
+    claim = choose(claims or item.owner.get("x-unknown", []), context.versions, context.plan, plain(item.entry.value))
     return hedged(context, item, claim)
 
 

@@ -1,4 +1,4 @@
-"""Files in which a script's own argument classes share the top level with the framework's (``x-open`` tables)."""
+"""Files in which a script's own argument classes share the top level with the framework's (``x-open`` tables), or every level (``"x-open": "every level"``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ _SHORTEST = 6
 
 def is_open(context: Context, item: Written) -> bool:
     """Whether a key stands where the script's own argument classes may take keys that the table lacks."""
-    return not item.owner_path and context.dialect.is_open(context.document)
+    return (not item.owner_path or _is_open_throughout(context)) and context.dialect.is_open(context.document)
+
+
+def is_brought(context: Context, item: Written) -> bool:
+    """Whether a key that has left the framework may well come back by what an open file names (``x-brought``)."""
+    return item.option is not None and bool(item.option.schema.get("x-brought")) and is_open(context, item)
+
+
+def _is_open_throughout(context: Context) -> bool:
+    return context.table.schema.get("x-open") == "every level"
 
 
 def misspelt(item: Written) -> str | None:
@@ -32,10 +41,17 @@ def misspelt(item: Written) -> str | None:
 
 
 def hedged(context: Context, item: Written, claim: Claim | None) -> Claim | None:
-    """A claim about an unknown key as a warning where the file has keys of the script's own, whose class may take this one, too."""
-    if claim is None or OUTCOMES[claim.outcome] is not Severity.ERROR or not is_open(context, item) or not _has_own_keys(context):
+    """A claim about an unknown key as a warning where the file has keys of the script's own, whose class may take this one, too.
+
+    ``x-unless`` on the root says who may, in the framework's own words. Nothing is left of a claim about a key that is brought back.
+    """
+    if claim is None or is_brought(context, item):
+        return None
+    mild = OUTCOMES[claim.outcome] is not Severity.ERROR
+    if mild or not is_open(context, item) or not (_is_open_throughout(context) or _has_own_keys(context)):
         return claim
-    return claim._replace(outcome="ignored", says=f"{claim.says}, unless an argument class of the script takes it")
+    unless = context.table.schema.get("x-unless", "an argument class of the script takes it")
+    return claim._replace(outcome="ignored", says=f"{claim.says}, unless {unless}")
 
 
 def _has_own_keys(context: Context) -> bool:

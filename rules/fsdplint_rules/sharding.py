@@ -91,6 +91,9 @@ class NothingToShard(Rule):
         processes, machines = plan.processes.value, plan.machines.value or 1
         if processes is None or processes < 1:
             return
+        if "FSD106" in context.table.schema.get("x-consequences", {}):
+            yield from self._by_table(context, processes)
+            return
         at = context.home("processes")
         certain = context.launch.command is not None or not plan.processes.is_written
         outcome = "misleads" if certain else "ignored"
@@ -109,6 +112,14 @@ class NothingToShard(Rule):
                 outcome=outcome,
                 help="write a multiple of the number of machines",
             )
+
+
+    def _by_table(self, context: Context, processes: int) -> Iterator[Finding]:
+        """What a framework that lays its own mesh out does with one process."""
+        claim = context.consequence(self) if processes == 1 else None
+        if claim:
+            at = context.plan.fsdp.place or context.home("dp_shard")
+            yield self.claimed(claim, at, "FSDP over one process")
 
 
 class BadMesh(Rule):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Place, Severity
+from fsdplint.document import Mapping, Sequence
 from fsdplint.rule import Context, Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fsdplint.document import Document, Node, Path, Span
 
 
 class SyntaxFault(Rule):
@@ -89,6 +92,33 @@ class DuplicateKey(Rule):
                 related=[(earlier, says if not refused else "first here")],
                 help="keep one of them",
             )
+        if document.format == "toml":
+            yield from self._in_toml(document)
+
+    def _in_toml(self, document: Document) -> Iterator[Finding]:
+        """TOML's loader stops at the second key, so that the tree holds the first alone."""
+        for problem in document.problems:
+            if problem.kind == "duplicate-key":
+                earlier = [span for _, span in problem.related]
+                path = _path_at(document, earlier[0]) if earlier else ()
+                at = Place(document, path, (problem.span.start, problem.span.end))
+                related = [(Place(document, path, (span.start, span.end)), "first here") for span in earlier]
+                yield self.finding(at, f"{problem.message}: tomllib refuses the file", outcome="refused", related=related, help="keep one of them")
+
+
+def _path_at(document: Document, span: Span) -> Path:
+    """The path of the key, or of the table header, that is written at a place; empty where none is."""
+    rest: list[tuple[Path, Node | None]] = [((), document.root)]
+    while rest:
+        path, node = rest.pop()
+        if isinstance(node, Mapping):
+            for name, entry in node.items():
+                if span in (entry.key_span, getattr(entry.value, "header", None)):
+                    return (*path, name)
+                rest.append(((*path, name), entry.value))
+        elif isinstance(node, Sequence):
+            rest.extend(((*path, index), item) for index, item in enumerate(node.items))
+    return ()
 
 
 class BadSuppression(Rule):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import Severity
-from fsdplint.dialects import Claim, Written, choose, fits, is_known, met, resolved
+from fsdplint.dialects import Claim, Written, choose, fits, is_read, met, resolved
 from fsdplint.document import Scalar, plain
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule
+from fsdplint_rules.siblings import is_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +47,11 @@ class InvalidValue(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for item, value, schema, claim in _wrong(context):
-            if not is_surprising(item, value, schema):
+            looks_else = is_surprising(item, value, schema)
+            if not looks_else or not _is_yaml_reading(context):
                 fault = f"`{item.path[-1]}` cannot be {_shown(value)}"
-                yield self.claimed(claim, context.at(item.path), fault, help=_wanted(schema, value))
+                help = _rewritten(value, "", schema) if looks_else else _wanted(schema, value)
+                yield self.claimed(claim, context.at(item.path), fault, help=help)
 
 
 class SurprisingScalar(Rule):
@@ -79,7 +82,7 @@ class SurprisingScalar(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for item, value, schema, claim in _wrong(context):
-            if is_surprising(item, value, schema):
+            if _is_yaml_reading(context) and is_surprising(item, value, schema):
                 node = item.entry.value
                 raw = node.raw if isinstance(node, Scalar) else ""
                 fault = f"YAML reads `{item.path[-1]}: {raw}` as {_shown(value)}"
@@ -90,9 +93,11 @@ def _judged(context: Context) -> Iterator[tuple[Written, object, dict[str, Any]]
     """Every written value that the releases at hand read: (key, plain value, schema)."""
     for item in context.written:
         option = item.option
-        if option is None or not is_known(option, context.versions) or option.schema.get("x-elsewhere"):
+        if option is None or not is_read(item, context.versions) or option.schema.get("x-elsewhere"):
             continue
         if not met(option.schema.get("x-only-if"), context.plan) or not met(item.owner.get("x-only-if"), context.plan):
+            continue
+        if not is_running(context, option.schema.get("x-while", item.owner.get("x-while"))):
             continue
         value = plain(item.entry.value)
         if not is_placeholder(value):
@@ -118,6 +123,11 @@ def _is_fit(schema: dict[str, Any], value: object) -> bool:
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(schema).is_valid(value)
+
+
+def _is_yaml_reading(context: Context) -> bool:
+    """Whether a value may surprise by the way it is read; in TOML quotes mean what they say."""
+    return context.document.format != "toml"
 
 
 def is_surprising(item: Written, value: object, schema: dict[str, Any]) -> bool:

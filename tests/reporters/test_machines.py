@@ -145,7 +145,7 @@ def test_sarif_has_what_code_scanning_reads() -> None:
     assert error["message"]["text"] == "100 % wrong: a,\nb\nremove one"
     place = error["locations"][0]
     assert place["physicalLocation"] == {
-        "artifactLocation": {"uri": "conf/a%20b%2Cc.yaml", "uriBaseId": "SRCROOT"},
+        "artifactLocation": {"uri": "conf/a%20b%2Cc.yaml", "uriBaseId": "%SRCROOT%"},
         "region": {"startLine": 5, "startColumn": 12, "endLine": 5, "endColumn": 22},
     }
     assert place["logicalLocations"] == [{"fullyQualifiedName": "deepspeed"}]

@@ -24,7 +24,7 @@ def plain_ddp() -> None:
 
     from fsdplint.smoke.worker.torch_engine import TorchEngine
 
-    def wrap(self: Any, built: Any, compiled: bool) -> None:
+    def wrap(self: Any, built: Any, _compiled: bool) -> None:
         self.model = self.call = DistributedDataParallel(built.module)
 
     TorchEngine._fsdp2 = wrap
@@ -127,7 +127,7 @@ def raises() -> None:
 def segfault() -> None:
     from fsdplint.smoke.worker.torch_engine import TorchEngine
 
-    def save(self: Any, folder: str) -> str:
+    def save(_self: Any, _folder: str) -> str:
         if _rank() == 1:
             os.kill(os.getpid(), signal.SIGSEGV)
         time.sleep(600)
@@ -142,7 +142,7 @@ def shim() -> None:
     from accelerate.utils import DistributedType
 
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
-    PartialState._prepare_backend = lambda self, *args, **kwargs: ("gloo", DistributedType.MULTI_GPU)
+    PartialState._prepare_backend = lambda *_, **__: ("gloo", DistributedType.MULTI_GPU)
 
 
 if __name__ == "__main__":

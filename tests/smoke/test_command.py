@@ -48,7 +48,7 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
 
 
 def test_without_torch_the_command_that_installs_it(invoke: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requirements, "is_installed", lambda module: False)
+    monkeypatch.setattr(requirements, "is_installed", lambda _module: False)
     result = invoke("good.yaml", "--model", "twin")
     assert result.exit_code == 2
     assert result.stderr == 'fsdplint: the smoke test needs torch and accelerate and transformers: pip install "fsdplint[smoke]"\n'
@@ -79,12 +79,16 @@ def test_the_plan_for_another_launcher(invoke: Callable[..., Any], tmp_path: Pat
 
 def test_a_config_that_would_not_shard_fails_without_ranks(invoke: Callable[..., Any], tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
-    (tmp_path / "ddp.yaml").write_text("compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_machines: 1\nnum_processes: 2\n")
+    (tmp_path / "ddp.yaml").write_text(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_machines: 1\nnum_processes: 2\n"
+    )
     result = invoke("ddp.yaml", "--on", "cpu", "--format", "json")
     data = json.loads(result.output)
     assert (result.exit_code, data["result"], data["processes"]) == (1, "failed", 0)
     assert [stage["state"] for stage in data["stages"]] == ["passed", "failed", "skipped", "skipped", "skipped"]
-    assert data["stages"][1]["reasons"] == ["nothing in the files turns FSDP on: accelerate's launcher makes it MULTI_GPU; every rank would keep the whole model"]
+    assert data["stages"][1]["reasons"] == [
+        "nothing in the files turns FSDP on: accelerate's launcher makes it MULTI_GPU; every rank would keep the whole model"
+    ]
 
 
 def test_what_upstream_refuses(invoke: Callable[..., Any], tmp_path: Path) -> None:
@@ -99,7 +103,8 @@ def test_what_upstream_refuses(invoke: Callable[..., Any], tmp_path: Path) -> No
     assert data["stages"][1]["reasons"] == ["upstream refuses the files"]
 
 
-def test_a_good_config_from_end_to_end(invoke: Callable[..., Any], no_process_left: object) -> None:
+@pytest.mark.usefixtures("no_process_left")
+def test_a_good_config_from_end_to_end(invoke: Callable[..., Any]) -> None:
     pytest.importorskip("accelerate")
     result = invoke("good.yaml", "--on", "cpu", "--format", "json", "--steps", "2")
     data = json.loads(result.output)
@@ -111,12 +116,15 @@ def test_a_good_config_from_end_to_end(invoke: Callable[..., Any], no_process_le
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
-def test_ctrl_c_leaves_no_process(invoke: Callable[..., Any], tmp_path: Path, no_process_left: Callable[[], list[str]]) -> None:
+@pytest.mark.usefixtures("invoke")
+def test_ctrl_c_leaves_no_process(tmp_path: Path, no_process_left: Callable[[], list[str]]) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("accelerate")
     script = "from fsdplint.smoke.command import smoke_command; smoke_command()"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "rules")])}
-    child = subprocess.Popen([sys.executable, "-c", script, "good.yaml", "--on", "cpu"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, "good.yaml", "--on", "cpu"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     deadline = time.monotonic() + 120
     while not any("smoke.worker " in command for command in no_process_left()) and time.monotonic() < deadline and child.poll() is None:
         time.sleep(0.1)

@@ -47,7 +47,14 @@ def test_on_a_cpu(make_plan: Callable[..., Any], settings: dict[str, Any], what:
 
 
 def test_a_gpu_leaves_nothing_of_fsdp_out(make_plan: Callable[..., Any]) -> None:
-    settings = {"fsdp_version": 1, "offload": True, "sync_module_states": True, "sharding": "HYBRID_SHARD", "state_dict": "FULL_STATE_DICT", "compile": True}
+    settings = {
+        "fsdp_version": 1,
+        "offload": True,
+        "sync_module_states": True,
+        "sharding": "HYBRID_SHARD",
+        "state_dict": "FULL_STATE_DICT",
+        "compile": True,
+    }
     plan = make_plan(**settings, device="cuda", route="accelerate", model="twin", wrap_classes=["LlamaDecoderLayer"])
     assert fitted(plan).unexercised == ()
     assert {name: fitted(plan).value(name) for name in settings} == settings
@@ -72,5 +79,7 @@ def test_defaults_where_nothing_decides(make_plan: Callable[..., Any], version: 
 
 
 def test_a_placeholder_is_named(make_plan: Callable[..., Any]) -> None:
-    plan = fitted(make_plan(offload=Setting(None, None, True, "a placeholder stands there, which is filled in later", "offload at a.yaml:3:1")))
+    plan = fitted(
+        make_plan(offload=Setting(None, None, True, "a placeholder stands there, which is filled in later", "offload at a.yaml:3:1"))
+    )
     assert left_out(plan)[0] == "offload (offload at a.yaml:3:1)"

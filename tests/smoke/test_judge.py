@@ -47,7 +47,16 @@ STEPPED: dict[str, Any] = {
     "tokens_per_second": 2560.0,
     "peak_memory": 100 * 2**20,
 }
-SAVED: dict[str, Any] = {"saved_as": "x", "before": 5.0, "shaken": 9.0, "after": 5.0, "held": 10, "perturbed": 10, "lost": [], "lost_optimizer": []}
+SAVED: dict[str, Any] = {
+    "saved_as": "x",
+    "before": 5.0,
+    "shaken": 9.0,
+    "after": 5.0,
+    "held": 10,
+    "perturbed": 10,
+    "lost": [],
+    "lost_optimizer": [],
+}
 COMPILED: dict[str, Any] = {"backend": "aot_eager", "graphs": 2, "losses": [5.0, 4.0, 3.5, 3.0], "compile_seconds": 3.0}
 
 
@@ -63,7 +72,12 @@ def both(facts: dict[str, Any], **changes: Any) -> dict[int, dict[str, Any]]:
 
 def test_a_good_run_passes(make_plan: Callable[..., Any]) -> None:
     plan = make_plan()
-    found = [judge_wrap(plan, two(WRAPPED, local=500)), judge_steps(plan, two(STEPPED)), judge_checkpoint(plan, two(SAVED)), judge_compile(plan, two(COMPILED), two(STEPPED))]
+    found = [
+        judge_wrap(plan, two(WRAPPED, local=500)),
+        judge_steps(plan, two(STEPPED)),
+        judge_checkpoint(plan, two(SAVED)),
+        judge_compile(plan, two(COMPILED), two(STEPPED)),
+    ]
     assert [(verdict.stage, verdict.state, verdict.reasons) for verdict in found] == [
         (stage, State.PASSED, ()) for stage in ("wrap", "steps", "checkpoint", "compile")
     ]
@@ -88,7 +102,11 @@ def test_a_good_run_passes(make_plan: Callable[..., Any]) -> None:
         ({"sharding": "SHARD_GRAD_OP"}, both(WRAPPED), "SHARD_GRAD_OP is planned, FULL_SHARD is in force"),
         ({}, both(WRAPPED, sharding=["FULL_SHARD", "SHARD_GRAD_OP"]), "FULL_SHARD is planned, FULL_SHARD and SHARD_GRAD_OP is in force"),
         ({"wrap_classes": ["Other"]}, both(WRAPPED), "the model has no layer of class Other: it has DecoderBlock"),
-        ({"wrap_classes": ["DecoderBlock"]}, both(WRAPPED, unit_classes={"DecoderBlock": 1}), "1 of 2 layers of class DecoderBlock are FSDP units"),
+        (
+            {"wrap_classes": ["DecoderBlock"]},
+            both(WRAPPED, unit_classes={"DecoderBlock": 1}),
+            "1 of 2 layers of class DecoderBlock are FSDP units",
+        ),
         ({"activation_checkpointing": True}, both(WRAPPED), "activation checkpointing is planned, no layer has it"),
         ({}, both(WRAPPED, checkpointed=2), "activation checkpointing is on for 2 layers, which nothing plans"),
         ({"device": "cuda", "offload": True}, both(WRAPPED, devices=["cuda"]), "parameters rest on cuda, planned is cpu"),
@@ -116,7 +134,9 @@ def test_one_gpu_proves_nothing(make_plan: Callable[..., Any]) -> None:
     alone = {0: {**WRAPPED, "world_size": 1, "peers": 1, "local": 1001, "share": 1001, "shard_world": 1, "devices": ["cuda"]}}
     found = judge_wrap(make_plan(device="cuda", world_size=1), alone)
     assert found.state is State.NOT_PROVED
-    assert found.reasons == ("one rank on one cuda device: nothing is shared out, so sharding is not proved (--on cpu shards over two ranks)",)
+    assert found.reasons == (
+        "one rank on one cuda device: nothing is shared out, so sharding is not proved (--on cpu shards over two ranks)",
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +164,10 @@ def test_a_rank_without_shards_need_not_move(make_plan: Callable[..., Any]) -> N
     ("ranks", "reason"),
     [
         (both(SAVED, lost=["a", "b"]), "2 of 10 tensors did not come back: a, b"),
-        (two(SAVED, lost_optimizer=["exp_avg of parameter 3"]), "rank 1: 1 of the optimizer's tensors did not come back: exp_avg of parameter 3"),
+        (
+            two(SAVED, lost_optimizer=["exp_avg of parameter 3"]),
+            "rank 1: 1 of the optimizer's tensors did not come back: exp_avg of parameter 3",
+        ),
         (both(SAVED, after=5.1), "the loss was 5.0 before the checkpoint and is 5.1 after loading it"),
         (both(SAVED, after="nan"), "the loss was 5.0 before the checkpoint and is nan after loading it"),
         (both(SAVED, perturbed=0), "changing the parameters had no effect: the round trip shows nothing"),
@@ -159,7 +182,10 @@ def test_a_bad_checkpoint(make_plan: Callable[..., Any], ranks: dict[int, Any], 
     ("ranks", "reason"),
     [
         (both(COMPILED, graphs=0), "torch.compile captured no graph: everything ran eagerly"),
-        (both(COMPILED, losses=[5.0, 4.9, 4.8, 4.7]), "the compiled loss (5.000 → 4.900 → 4.800 → 4.700) leaves the eager one (5.000 → 4.000 → 3.500 → 3.000)"),
+        (
+            both(COMPILED, losses=[5.0, 4.9, 4.8, 4.7]),
+            "the compiled loss (5.000 → 4.900 → 4.800 → 4.700) leaves the eager one (5.000 → 4.000 → 3.500 → 3.000)",
+        ),
     ],
 )
 def test_a_bad_compile(make_plan: Callable[..., Any], ranks: dict[int, Any], reason: str) -> None:
@@ -174,8 +200,15 @@ def asked(value: object, written: object, because: str = "") -> Setting:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"sharding": asked("FULL_SHARD", "SHARD_GRAD_OP", "it is not read")}, "the sharding: key at a.yaml:2:3 asks for SHARD_GRAD_OP, FULL_SHARD runs: it is not read"),
+        (
+            {"sharding": asked("FULL_SHARD", "SHARD_GRAD_OP", "it is not read")},
+            "the sharding: key at a.yaml:2:3 asks for SHARD_GRAD_OP, FULL_SHARD runs: it is not read",
+        ),
         ({"offload": asked(False, True)}, "CPU offload: key at a.yaml:2:3 asks for on, off runs"),
+        (
+            {"wrap_classes": asked(None, ["A"], "the policy is NO_WRAP"), "wrap_policy": Setting("NO_WRAP")},
+            "the layer classes to wrap: key at a.yaml:2:3 asks for A, nothing runs: the policy is NO_WRAP",
+        ),
         ({"wrap_classes": asked(["A"], ["A", "B"])}, "the layer classes to wrap: key at a.yaml:2:3 asks for A, B, A runs"),
     ],
 )
@@ -190,6 +223,8 @@ def test_what_is_written_and_does_not_run(make_plan: Callable[..., Any], setting
         {"sharding": asked("FULL_SHARD", "HYBRID_SHARD"), "dp_replicate": 2},
         {"wrap_classes": asked(["B", "A"], ["A", "B"])},
         {"offload": asked(None, None, "a placeholder stands there, which is filled in later")},
+        {"wrap_classes": asked(None, ["A"]), "wrap_policy": asked("SIZE_BASED_WRAP", "SIZE_BASED_WRAP")},
+        {"wrap_classes": asked(None, [])},
         {"backward_prefetch": asked(None, "BACKWARD_PRE")},
     ],
 )
@@ -201,7 +236,10 @@ def test_what_is_no_disagreement(make_plan: Callable[..., Any], settings: dict[s
     ("settings", "said"),
     [
         ({"fsdp": None}, "nothing in the files turns FSDP on; every rank would keep the whole model"),
-        ({"fsdp": asked(False, True, "--multi_gpu wins")}, "FSDP is asked for (key at a.yaml:2:3) and not in force: --multi_gpu wins; every rank would keep the whole model"),
+        (
+            {"fsdp": asked(False, True, "--multi_gpu wins")},
+            "FSDP is asked for (key at a.yaml:2:3) and not in force: --multi_gpu wins; every rank would keep the whole model",
+        ),
         ({"deepspeed": asked(True, True)}, "DeepSpeed is in force (key at a.yaml:2:3): FSDP does not run"),
         ({"processes": asked(1, 1)}, "the launch starts one process (key at a.yaml:2:3): there is nothing to shard over"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,7 @@ def test_mode_and_link_stay(tmp_path: Path) -> None:
     originals.restore()
     assert link.is_symlink()
     assert real.read_text() == "a: 1\n"
-    assert os.stat(real).st_mode & 0o777 == 0o640
+    assert real.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_file_that_is_gone_comes_back(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ def test_a_plan_comes_back_from_its_json(make_plan: Callable[..., Any]) -> None:
     assert plan.unexercised == (Unexercised("this", "that"),)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"version": 2}', '{"version": 1}', '{"version": 1, "files": [], "settings": {}, "colour": 3}'])
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '{"version": 2}', '{"version": 1}', '{"version": 1, "files": [], "settings": {}, "colour": 3}']
+)
 def test_other_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a smoke plan"):
         SmokePlan.loads(text)

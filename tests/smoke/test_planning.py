@@ -46,7 +46,14 @@ def request(*paths: str, **changes: object) -> Request:
 
 def test_an_accelerate_file(here: Path) -> None:
     plan = the_plan(request("fsdp.yaml"), SmokeOptions(on="cpu", steps=6, model="twin"))
-    assert (plan.dialect, plan.route, plan.loader, plan.device, plan.steps, plan.model) == ("accelerate", "accelerate", True, "cpu", 6, "twin")
+    assert (plan.dialect, plan.route, plan.loader, plan.device, plan.steps, plan.model) == (
+        "accelerate",
+        "accelerate",
+        True,
+        "cpu",
+        6,
+        "twin",
+    )
     assert plan.files == (ConfigPath(str(here / "fsdp.yaml"), "fsdp.yaml", "accelerate"),)
     assert plan.cwd == str(here)
     assert plan.setting("offload") == Setting(True, True, True, "", "fsdp_config.fsdp_offload_params at fsdp.yaml:11:24")
@@ -54,7 +61,8 @@ def test_an_accelerate_file(here: Path) -> None:
     assert (plan.value("wrap_policy"), plan.value("precision"), plan.value("processes")) == ("TRANSFORMER_BASED_WRAP", "bf16", 4)
 
 
-def test_what_is_written_and_what_runs_are_both_there(here: Path) -> None:
+@pytest.mark.usefixtures("here")
+def test_what_is_written_and_what_runs_are_both_there() -> None:
     sharding = the_plan(request("fsdp.yaml"), SmokeOptions()).setting("sharding")
     assert (sharding.value, sharding.written, sharding.asked) == ("FULL_SHARD", "SHARD_GRAD_OP", True)
     assert sharding.because
@@ -62,20 +70,23 @@ def test_what_is_written_and_what_runs_are_both_there(here: Path) -> None:
     assert not sharding.holds
 
 
-def test_a_default_says_whose_it_is(here: Path) -> None:
+@pytest.mark.usefixtures("here")
+def test_a_default_says_whose_it_is() -> None:
     state_dict = the_plan(request("fsdp.yaml"), SmokeOptions()).setting("state_dict")
     assert not state_dict.asked
-    assert state_dict.where == "default of accelerate 1.15.0"
+    assert state_dict.where.startswith("default of ")
 
 
-def test_several_files_are_one_launch(here: Path) -> None:
+@pytest.mark.usefixtures("here")
+def test_several_files_are_one_launch() -> None:
     plan = the_plan(request("fsdp.yaml", "train.yaml"), SmokeOptions())
     assert plan.dialect == "hf-trainer"
     assert [file.dialect for file in plan.files] == ["accelerate", "hf-trainer"]
     assert plan.route == "accelerate"
 
 
-def test_the_launch_line_goes_along(here: Path) -> None:
+@pytest.mark.usefixtures("here")
+def test_the_launch_line_goes_along() -> None:
     line = "accelerate launch --config_file fsdp.yaml --num_processes 2 train.py"
     plan = the_plan(request("fsdp.yaml", launch=line), SmokeOptions())
     assert plan.command == line

@@ -50,7 +50,9 @@ def wait_until_ready(folder: Path) -> bool:
 
 
 def test_a_child_that_ends(tmp_path: Path) -> None:
-    ended = run([sys.executable, "-c", "print('here'); raise SystemExit(3)"], env=os.environ, folder=tmp_path, log=tmp_path / "log", seconds=30)
+    ended = run(
+        [sys.executable, "-c", "print('here'); raise SystemExit(3)"], env=os.environ, folder=tmp_path, log=tmp_path / "log", seconds=30
+    )
     assert ended == processes.Ended(3)
     assert (tmp_path / "log").read_text() == "here\n"
 
@@ -90,7 +92,8 @@ def test_hanging_ranks_say_where(tmp_path: Path, launcher: list[str]) -> None:
 def test_a_signal_to_the_parent_leaves_nothing(tmp_path: Path, launcher: list[str], number: signal.Signals) -> None:
     parent = tmp_path / "parent.py"
     arguments = f"{launcher!r}, env=os.environ, folder=Path({str(tmp_path)!r}), log=Path({str(tmp_path / 'log')!r}), seconds=60"
-    parent.write_text(f"import os\nfrom pathlib import Path\nfrom fsdplint.smoke.processes import ended_by_signals, run\nwith ended_by_signals():\n    run({arguments})\n")
+    lines = ["import os", "from pathlib import Path", "from fsdplint.smoke.processes import ended_by_signals, run"]
+    parent.write_text("\n".join([*lines, "with ended_by_signals():", f"    run({arguments})", ""]))
     env = {**os.environ, "PYTHONPATH": str(Path(processes.__file__).parents[2])}
     child = subprocess.Popen([sys.executable, str(parent)], env=env, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60

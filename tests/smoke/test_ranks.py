@@ -44,7 +44,14 @@ STARTED = {"event": "started", "stage": "wrap"}
 
 
 def raised(time: float, text: str, stage: str = "wrap") -> dict[str, Any]:
-    return {"event": "failed", "stage": stage, "time": time, "type": "ValueError", "message": text, "traceback": f"Traceback\nValueError: {text}"}
+    return {
+        "event": "failed",
+        "stage": stage,
+        "time": time,
+        "type": "ValueError",
+        "message": text,
+        "traceback": f"Traceback\nValueError: {text}",
+    }
 
 
 def test_events_are_gathered(folder: Path) -> None:
@@ -73,7 +80,10 @@ def test_a_later_stage_is_skipped(folder: Path) -> None:
     assert (found.state, found.reasons) == (State.SKIPPED, ("wrap failed",))
 
 
-@pytest.mark.parametrize(("code", "said"), [(-11, "rank 1 was ended by SIGSEGV"), (-9, "rank 1 was ended by SIGKILL"), (3, "rank 1 ended with exit code 3 and told nothing")])
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(-11, "rank 1 was ended by SIGSEGV"), (-9, "rank 1 was ended by SIGKILL"), (3, "rank 1 ended with exit code 3 and told nothing")],
+)
 def test_a_silent_death(folder: Path, code: int, said: str) -> None:
     write(folder, 0, STARTED)
     write(folder, 1, STARTED)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.usefixtures("no_process_left")
+
 HERE = Path(__file__).parent
 
 
 @pytest.fixture
-def lying(monkeypatch: pytest.MonkeyPatch, no_process_left: object) -> Callable[..., Report]:
+def lying(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
     """Run a plan with ranks that tell a lie."""
 
     def run(lie: str, plan: Any, seconds: float = 240.0) -> Report:
@@ -48,7 +50,7 @@ def rank_facts(report: Report, stage: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_fsdp2_shards_trains_and_saves(make_plan: Callable[..., Any], no_process_left: object) -> None:
+def test_fsdp2_shards_trains_and_saves(make_plan: Callable[..., Any]) -> None:
     plan = make_plan(precision="bf16", offload=True, activation_checkpointing=True, sharding="SHARD_GRAD_OP", state_dict="FULL_STATE_DICT")
     report = smoke(plan)
     assert states(report) == {"load": "skipped", "wrap": "passed", "steps": "passed", "checkpoint": "passed", "compile": "skipped"}
@@ -63,7 +65,7 @@ def test_fsdp2_shards_trains_and_saves(make_plan: Callable[..., Any], no_process
     assert verdict(report, "checkpoint").facts["ranks"][0]["saved_as"] == "a full state dict on rank 0"
 
 
-def test_fsdp1_shards_trains_saves_and_compiles(make_plan: Callable[..., Any], no_process_left: object) -> None:
+def test_fsdp1_shards_trains_saves_and_compiles(make_plan: Callable[..., Any]) -> None:
     plan = make_plan(fsdp_version=1, sharding="SHARD_GRAD_OP", orig_params=True, compile=True)
     report = smoke(plan)
     assert states(report) == {"load": "skipped", "wrap": "passed", "steps": "passed", "checkpoint": "passed", "compile": "passed"}
@@ -85,7 +87,9 @@ def test_fsdp1_shards_trains_saves_and_compiles(make_plan: Callable[..., Any], n
         ("nan_loss", {}, "steps", "the loss of step 3 is nan"),
     ],
 )
-def test_a_lie_is_caught(lying: Callable[..., Report], make_plan: Callable[..., Any], lie: str, settings: dict[str, Any], stage: str, said: str) -> None:
+def test_a_lie_is_caught(
+    lying: Callable[..., Report], make_plan: Callable[..., Any], lie: str, settings: dict[str, Any], stage: str, said: str
+) -> None:
     report = lying(lie, make_plan(**settings))
     found = verdict(report, stage)
     assert found.state is State.FAILED
@@ -125,7 +129,7 @@ def test_the_rank_that_dies_first_speaks(lying: Callable[..., Report], make_plan
     assert states(report)["wrap"] == "passed"
 
 
-def test_a_layer_class_that_cannot_exist(make_plan: Callable[..., Any], no_process_left: object) -> None:
+def test_a_layer_class_that_cannot_exist(make_plan: Callable[..., Any]) -> None:
     report = smoke(make_plan(wrap_classes=["LlamaDecoderLayer", " LlamaMLP"]))
     assert verdict(report, "wrap").reasons == ("the model has no layer of class  LlamaMLP: it has LlamaDecoderLayer",)
 
@@ -158,7 +162,7 @@ def run_on_the_accelerate_route(plan: Any, folder: Path, *stages: str) -> tuple[
     return ended, read_results(folder)
 
 
-def test_accelerates_own_prepare(make_plan: Callable[..., Any], config_path: Callable[..., Any], tmp_path: Path, no_process_left: object) -> None:
+def test_accelerates_own_prepare(make_plan: Callable[..., Any], config_path: Callable[..., Any], tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
     config = tmp_path / "fsdp.yaml"
     config.write_text(ACCELERATE)
@@ -175,7 +179,7 @@ def test_accelerates_own_prepare(make_plan: Callable[..., Any], config_path: Cal
     assert told.facts["checkpoint"][0]["saved_as"] == "accelerate's save_state, SHARDED_STATE_DICT"
 
 
-def test_accelerate_without_a_file_takes_the_plan(make_plan: Callable[..., Any], tmp_path: Path, no_process_left: object) -> None:
+def test_accelerate_without_a_file_takes_the_plan(make_plan: Callable[..., Any], tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
     plan = make_plan(fsdp_version=1, sharding="SHARD_GRAD_OP", sync_module_states=False, state_dict="SHARDED_STATE_DICT")
     ended, told = run_on_the_accelerate_route(plan, tmp_path / "ranks", "wrap", "steps")

@@ -81,5 +81,13 @@ def test_json(make_plan: Callable[..., Any]) -> None:
         "not_exercised": [{"what": "NCCL", "why": "gloo ran"}],
     }
     assert [stage["state"] for stage in stages] == ["passed"] * 4 + ["skipped"]
-    assert stages[1] == {"stage": "wrap", "state": "passed", "reasons": [], "seen": "wrap seen", "seconds": 1.25, "facts": {"n": 1}, "log": ""}
+    assert stages[1] == {
+        "stage": "wrap",
+        "state": "passed",
+        "reasons": [],
+        "seen": "wrap seen",
+        "seconds": 1.25,
+        "facts": {"n": 1},
+        "log": "",
+    }
     assert stages[4]["reasons"] == ["the plan does not compile"]

@@ -44,12 +44,16 @@ def test_the_family(make_plan: Callable[..., Any], model: str | None, layer: str
 
 def test_a_folder_says_its_own_family(make_plan: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "llama-lookalike").mkdir()
-    (tmp_path / "llama-lookalike" / "config.json").write_text(json.dumps({"model_type": "mistral", "auto_map": {"AutoConfig": "evil.Config"}}))
+    (tmp_path / "llama-lookalike" / "config.json").write_text(
+        json.dumps({"model_type": "mistral", "auto_map": {"AutoConfig": "evil.Config"}})
+    )
     plan = make_plan(model="twin", cwd=str(tmp_path)).running(model="./llama-lookalike")
     assert family_of(plan) == Family("mistral", "config")
 
 
-@pytest.mark.parametrize("layer", ["LlamaDecoderLayer", "Qwen3MoeDecoderLayer", "GPT2Block", "T5Block", "DeepseekV3DecoderLayer", "GptOssDecoderLayer"])
+@pytest.mark.parametrize(
+    "layer", ["LlamaDecoderLayer", "Qwen3MoeDecoderLayer", "GPT2Block", "T5Block", "DeepseekV3DecoderLayer", "GptOssDecoderLayer"]
+)
 def test_a_twin_has_the_layer_and_learns(make_plan: Callable[..., Any], layer: str) -> None:
     plan = make_plan(model="twin", wrap_classes=[layer])
     built = build(plan)
@@ -79,11 +83,12 @@ def test_a_text_part_of_a_larger_model_leaves_doubt(make_plan: Callable[..., Any
 
 
 def test_no_family_no_twin(make_plan: Callable[..., Any]) -> None:
-    with pytest.raises(NoTwin, match="neither the model .* nor MyOwnBlock names a family"):
+    with pytest.raises(NoTwin, match=r"neither the model .* nor MyOwnBlock names a family"):
         twin(make_plan(model="twin", wrap_classes=["MyOwnBlock"]), SMALL)
 
 
-def test_a_wrong_layer_class_fails(make_plan: Callable[..., Any], no_process_left: object) -> None:
+@pytest.mark.usefixtures("no_process_left")
+def test_a_wrong_layer_class_fails(make_plan: Callable[..., Any]) -> None:
     plan = make_plan(model="twin", wrap_classes=["LlamaDecoderLayer"])
     plan = plan.running(model="Qwen/Qwen2.5-7B-Instruct")
     report = smoke(plan)
@@ -92,7 +97,8 @@ def test_a_wrong_layer_class_fails(make_plan: Callable[..., Any], no_process_lef
     assert wrap.reasons == ("the model has no layer of class LlamaDecoderLayer: it has Qwen2DecoderLayer",)
 
 
-def test_a_twin_that_does_not_exist_proves_nothing(make_plan: Callable[..., Any], no_process_left: object) -> None:
+@pytest.mark.usefixtures("no_process_left")
+def test_a_twin_that_does_not_exist_proves_nothing(make_plan: Callable[..., Any]) -> None:
     report = smoke(make_plan(model="twin", wrap_classes=["MyOwnBlock"]))
     assert [(v.stage, v.state.value) for v in report.verdicts] == [
         ("load", "skipped"),

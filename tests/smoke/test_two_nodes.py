@@ -30,7 +30,18 @@ def free_port() -> int:
 
 def start_node(number: int, port: int, plan: Path) -> subprocess.Popen[str]:
     """What a user types on each machine, with loopback for the network."""
-    rendezvous = ["--nnodes", "2", "--nproc-per-node", "1", "--rdzv-id", "smoke", "--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}"]
+    rendezvous = [
+        "--nnodes",
+        "2",
+        "--nproc-per-node",
+        "1",
+        "--rdzv-id",
+        "smoke",
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-endpoint",
+        f"127.0.0.1:{port}",
+    ]
     where = ["--local-addr", "127.0.0.1", "--rdzv-conf", f"is_host={int(number == 0)}"]
     command = [sys.executable, "-m", "torch.distributed.run", *rendezvous, *where, "-m", "fsdplint.smoke.worker", str(plan)]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "GLOO_SOCKET_IFNAME": loopback()}
@@ -52,7 +63,7 @@ def run_nodes(plan: Any, folder: Path) -> list[tuple[int, str, str]]:
     finally:
         for node in nodes:
             node.kill()
-    return [(node.returncode, out, err) for node, (out, err) in zip(nodes, outputs)]
+    return [(node.returncode, out, err) for node, (out, err) in zip(nodes, outputs, strict=True)]
 
 
 def test_two_nodes_prove_a_plan_together(make_plan: Callable[..., Any], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AccelerateEngine:
-    """accelerate's Accelerator, with the plugin that the files state; where upstream's loader does not read them, with the plan's settings."""
+    """accelerate's Accelerator with the plugin that the files state; with the plan's settings where upstream's loader does not read them."""
 
     def __init__(self, plan: SmokePlan) -> None:
         self.plan = plan
@@ -53,7 +53,11 @@ class AccelerateEngine:
 
     def _options(self) -> dict[str, Any]:
         if not self.plan.loader or self.plan.file_of("accelerate", *upstream.TRAINERS) is None:
-            return {"fsdp_plugin": upstream.plugin(_plugin_arguments(self.plan)), "mixed_precision": self.plan.value("precision", "no"), "dynamo_backend": None}
+            return {
+                "fsdp_plugin": upstream.plugin(_plugin_arguments(self.plan)),
+                "mixed_precision": self.plan.value("precision", "no"),
+                "dynamo_backend": None,
+            }
         arguments = upstream.training_arguments(self.plan)
         stated = upstream.plugin_arguments(arguments)
         options: dict[str, Any] = {"mixed_precision": upstream.precision(arguments), "dynamo_backend": upstream.dynamo_backend(arguments)}

@@ -16,14 +16,17 @@ class Engine(Protocol):
     """A way to run FSDP.
 
     ``model``: the wrapped model, ``call``: what is called for a forward pass (the model, or its compiled form), ``optimizer``: torch's own.
-    ``distributed``: accelerate's distributed type; None where accelerate takes no part. ``backend``: what compiles.
+    ``backend``: what compiles.
     """
 
     model: Any
     call: Any
     optimizer: Any
-    distributed: str | None
     backend: str
+
+    @property
+    def distributed(self) -> str | None:
+        """accelerate's distributed type; None where accelerate takes no part."""
 
     def wrap(self, built: TestModel, *, compiled: bool) -> None:
         """Shard the model as planned, and make its optimizer."""

@@ -106,7 +106,10 @@ def _load_through_accelerate(plan: SmokePlan, answer: dict[str, Any]) -> None:
 
 
 def _decisions(stated: dict[str, Any], spared: dict[str, bool]) -> dict[str, Any]:
-    """What the plugin decides. Without an accelerator it refuses sync_module_states, whatever the files say: then that is put back afterwards."""
+    """What the plugin decides.
+
+    Without an accelerator it refuses sync_module_states, whatever the files say: then that is left out, and put back afterwards.
+    """
     from fsdplint.smoke.worker import upstream
 
     if devices()["type"] == "cpu":

@@ -18,7 +18,10 @@ def reset_peak(device: Device) -> None:
 
 
 def peak_memory(device: Device) -> int:
-    """The most bytes allocated on an accelerator since ``reset_peak``; on a CPU the most that the process ever had, 0 where that is unknown."""
+    """The most bytes allocated on an accelerator since ``reset_peak``; on a CPU the most that the process ever had.
+
+    0 where that is unknown.
+    """
     if device.type != "cpu":
         return int(getattr(torch, device.type).max_memory_allocated(device))
     try:

@@ -45,7 +45,9 @@ def observed(engine: Engine, built: TestModel, rank: Rank) -> dict[str, Any]:
         "devices": sorted({tensor.device.type for tensor in shards(model).values()}),
         "storage_dtypes": sorted({str(tensor.dtype).removeprefix("torch.") for tensor in shards(model).values()}),
         "units": len(list(_units(model))),
-        "classes": _class_counts(module for module in model.modules() if not isinstance(module, (FullyShardedDataParallel, CheckpointWrapper))),
+        "classes": _class_counts(
+            module for module in model.modules() if not isinstance(module, (FullyShardedDataParallel, CheckpointWrapper))
+        ),
         "unit_classes": _class_counts(_inner(unit) for unit in _units(model)),
         "checkpointed": sum(isinstance(module, CheckpointWrapper) for module in model.modules()),
         "sharding": _strategies(model),

@@ -21,7 +21,7 @@ _BACKENDS = {"cpu": "gloo", "cuda": "cuda:nccl,cpu:gloo", "xpu": "xpu:xccl,cpu:g
 class Rank(NamedTuple):
     """Who this process is."""
 
-    index: int
+    number: int
     world_size: int
     local: int
     device: torch.device

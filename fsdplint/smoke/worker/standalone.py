@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from fsdplint.smoke.worker import rank as ranks
 from fsdplint.smoke.worker.load import versions
 from fsdplint.smoke.worker.main import Runner, guard
 from fsdplint.smoke.worker.results import plain
+from fsdplint.terminal import write
 
 if TYPE_CHECKING:
     from fsdplint.smoke.plan import SmokePlan
@@ -31,9 +31,8 @@ def run(plan: SmokePlan) -> int:
     with ranks.joined(plan) as rank:
         verdicts = _verdicts(planned, plan, Runner(plan, rank))
     report = Report(plan, verdicts, versions(), time.perf_counter() - start)
-    if rank.index == 0:
-        sys.stdout.write(as_text(report))
-        sys.stdout.flush()
+    if rank.number == 0:
+        write(as_text(report))
     return report.exit_code
 
 
@@ -48,7 +47,7 @@ def _verdicts(planned: SmokePlan, plan: SmokePlan, runner: Runner) -> tuple[Verd
     for stage in ("wrap", "steps", "checkpoint", "compile"):
         if any(verdict.state is State.FAILED for verdict in found):
             found.append(skipped(stage, "an earlier stage failed"))
-        elif stage == "compile" and plan.value("compile") is not True:
+        elif stage == "compile" and not plan.compiles:
             found.append(skipped(stage, "the plan does not compile"))
         else:
             found.append(_judged(stage, planned, plan, runner, facts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,7 +25,10 @@ _FULL = "full.pt"
 class TorchEngine:
     """torch's own FSDP, with AdamW; fp16 is scaled as torch's own recipes do."""
 
-    distributed: str | None = None
+    @property
+    def distributed(self) -> str | None:
+        """See Engine."""
+        return None
 
     def __init__(self, plan: SmokePlan, rank: Rank) -> None:
         self.plan = plan
@@ -124,7 +127,7 @@ class TorchEngine:
             model = states.get_model_state_dict(self.model, options=options)
             optimizer = states.get_optimizer_state_dict(self.model, self.optimizer, options=options)
             if ranks.number() == 0:
-                torch.save({"model": model, "optimizer": optimizer}, os.path.join(folder, _FULL))
+                torch.save({"model": model, "optimizer": optimizer}, Path(folder, _FULL))
             ranks.barrier()
             return "a full state dict on rank 0"
         checkpoint.save(self._shards(), checkpoint_id=folder)
@@ -137,7 +140,7 @@ class TorchEngine:
 
         if self._saves_full:
             options = states.StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
-            saved = torch.load(os.path.join(folder, _FULL), weights_only=True) if ranks.number() == 0 else {"model": {}, "optimizer": {}}
+            saved = torch.load(Path(folder, _FULL), weights_only=True) if ranks.number() == 0 else {"model": {}, "optimizer": {}}
             states.set_model_state_dict(self.model, saved["model"], options=options)
             states.set_optimizer_state_dict(self.model, self.optimizer, saved["optimizer"], options=options)
             return
@@ -158,5 +161,3 @@ class TorchEngine:
 
 def _torch_name(sharding: str) -> str:
     return "_HYBRID_SHARD_ZERO2" if sharding == "HYBRID_SHARD_ZERO2" else sharding
-
-

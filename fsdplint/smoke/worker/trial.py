@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import time
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ class Trial:
         self.engine = engine(plan, rank)
         self.built = build(plan)
         self.engine.wrap(self.built, compiled=compiled)
-        self.batch = batch(plan, self.built.size, rank.index + 1, rank.device)
+        self.batch = batch(plan, self.built.size, rank.number + 1, rank.device)
         self.probe = batch(plan, self.built.size, 0, rank.device)
 
     def step(self) -> float:
@@ -139,8 +139,8 @@ def _folder(plan: SmokePlan) -> str:
     """A fresh folder that rank 0 makes and every rank must see. Raises RuntimeError where another machine does not see it."""
     made = tempfile.mkdtemp(prefix="fsdplint-checkpoint-", dir=plan.folder) if ranks.number() == 0 else None
     folder: str = ranks.shared(made)
-    if not all(ranks.gathered(os.path.isdir(folder))):
-        raise RuntimeError(f"not every rank sees {folder}: state a shared folder in the plan's \"folder\"")
+    if not all(ranks.gathered(Path(folder).is_dir())):
+        raise RuntimeError(f'not every rank sees {folder}: state a shared folder in the plan\'s "folder"')
     return folder
 
 

@@ -7,12 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsdplint.smoke.worker.builtin import Size
-
 if TYPE_CHECKING:
     from torch import nn
 
     from fsdplint.smoke.plan import SmokePlan
+    from fsdplint.smoke.worker.builtin import Size
 
 _SMALL: dict[str, Any] = {
     "vocab_size": 256,
@@ -65,8 +64,19 @@ _SMALL: dict[str, Any] = {
 }
 """Measures by the names that the families' configs give them; one that a config lacks is left out."""
 
-_NO_DROPOUT = ("dropout", "attention_dropout", "activation_dropout", "hidden_dropout", "dropout_rate")
-_NO_DROPOUT += ("hidden_dropout_prob", "attention_probs_dropout_prob", "resid_pdrop", "embd_pdrop", "attn_pdrop", "layerdrop")
+_NO_DROPOUT = (
+    "dropout",
+    "attention_dropout",
+    "activation_dropout",
+    "hidden_dropout",
+    "dropout_rate",
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "resid_pdrop",
+    "embd_pdrop",
+    "attn_pdrop",
+    "layerdrop",
+)
 _SUFFIXES = ("DecoderLayer", "EncoderLayer", "TransformerLayer", "DenseLayer", "Layer", "Block")
 
 
@@ -159,7 +169,11 @@ def _families() -> dict[str, str]:
 def _of_layer(layer: str) -> str | None:
     """The family whose config class begins as the layer class does; the longest such beginning."""
     stem = next((layer.removesuffix(suffix) for suffix in _SUFFIXES if layer.endswith(suffix)), layer)
-    fitting = {config.removesuffix("Config"): family for family, config in reversed(_families().items()) if stem.startswith(config.removesuffix("Config"))}
+    fitting = {
+        config.removesuffix("Config"): family
+        for family, config in reversed(_families().items())
+        if stem.startswith(config.removesuffix("Config"))
+    }
     text = next((family for family, config in _families().items() if config == f"{stem}TextConfig"), None)
     return text or (fitting[max(fitting, key=len)] if fitting else None)
 
@@ -190,7 +204,7 @@ def _language_model(config: Any) -> nn.Module:
     """A model with a loss: a causal language model where the family has one, else its seq2seq or masked one."""
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
-    kinds = [AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoModelForMaskedLM]
+    kinds: list[Any] = [AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoModelForMaskedLM]
     for kind in kinds[1:] if getattr(config, "is_encoder_decoder", False) else kinds:
         if type(config) in kind._model_mapping:
             model: nn.Module = kind.from_config(config)

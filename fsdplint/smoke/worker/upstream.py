@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from fsdplint.smoke.plan import SmokePlan
 
 TRAINERS = ("hf-trainer", "trl")
-_TRL_CONFIGS = {"sft": "SFTConfig", "dpo": "DPOConfig", "kto": "KTOConfig", "orpo": "ORPOConfig", "grpo": "GRPOConfig", "reward": "RewardConfig"}
+_TRL_CONFIGS = {
+    "sft": "SFTConfig",
+    "dpo": "DPOConfig",
+    "kto": "KTOConfig",
+    "orpo": "ORPOConfig",
+    "grpo": "GRPOConfig",
+    "reward": "RewardConfig",
+}
 _TRAINER_FLAGS = ("--fsdp", "--fsdp_config", "--bf16", "--fp16", "--output_dir", "--torch_compile")
 
 

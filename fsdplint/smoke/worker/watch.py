@@ -27,7 +27,9 @@ class Watch:
             if isinstance(module, FSDPModule) and is_named(layer, built.blocks) and module is not model:
                 self._hooks.append(module.register_forward_hook(self._see_unit))
             if is_named(module, built.blocks):
-                self._hooks += [linear.register_forward_hook(self._see_linear) for linear in module.modules() if isinstance(linear, nn.Linear)][:1]
+                self._hooks += [
+                    linear.register_forward_hook(self._see_linear) for linear in module.modules() if isinstance(linear, nn.Linear)
+                ][:1]
 
     def _see_unit(self, module: nn.Module, _inputs: Any, _output: Any) -> None:
         # FSDP2 reshards in a hook of its own, which was registered earlier and so has run by now.
