@@ -136,7 +136,7 @@ def inputs_of(session: Session) -> list[Input]:
     named = tuple(path for path in request.paths if path != "-")
     if "-" in request.paths:
         name = request.stdin_filename or STDIN
-        location = os.path.abspath(request.stdin_filename or "stdin")  # noqa: PTH100 -- as in discovery.py
+        location = os.path.abspath(request.stdin_filename or "stdin")
         if not (request.force_exclude and is_excluded(location, session.settings_of)):
             found.append(Input(name.replace(os.path.sep, "/"), location, data=request.stdin or b""))
     found += find(named, session.settings_of, request.force_exclude)

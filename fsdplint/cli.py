@@ -51,11 +51,7 @@ class Group(click.Group):
 
 
 def main() -> None:
-    """The console script.
-
-    A run makes many objects and no garbage to speak of, so the collector only costs time, most of it at the very end.
-    """
-    gc.set_threshold(100_000)
+    """Run the command line; garbage is not looked for once more at the very end."""
     try:
         commands()
     finally:

@@ -1,6 +1,5 @@
 """Files that a config names and that start the same run: where they are."""
 
-# ruff: noqa: PTH109, PTH110, PTH111, PTH113, PTH117, PTH118, PTH120
 # Paths are text here: shown as they are given, normalised by name alone.
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Which files there are to look at: given ones, and those below given folders."""
 
-# ruff: noqa: PTH100, PTH110, PTH112, PTH118, PTH120, PTH123
 # Paths are text here: shown as they are given, normalised by name alone.
 
 from __future__ import annotations

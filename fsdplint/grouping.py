@@ -1,6 +1,5 @@
 """Which of the given files start one run together: by ``--together``, by a launch line, by settings."""
 
-# ruff: noqa: PTH109, PTH113, PTH118, PTH120
 # Paths are text here: shown as they are given, normalised by name alone.
 
 from __future__ import annotations

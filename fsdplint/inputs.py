@@ -77,7 +77,7 @@ def _is_promising(data: bytes) -> bool:
 
 def _read(location: str, wanted: bool) -> bytes:
     """The content of a file; nothing of a large one whose head is not recognised, unless its dialect is forced."""
-    with open(location, "rb") as file:  # noqa: PTH123 -- see discovery.py
+    with open(location, "rb") as file:
         mode = os.fstat(file.fileno())
         if not stat.S_ISREG(mode.st_mode):
             return file.read(LIMIT + 1)

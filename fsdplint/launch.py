@@ -25,8 +25,8 @@ class ConfigFile:
     __slots__ = ("dialect", "document")
 
     def __init__(self, document: Document, dialect: Dialect) -> None:
-        self.document = document
         self.dialect = dialect.for_document(document)
+        self.document = document.with_loader(self.dialect.loader)
 
 
 class Launch:
@@ -69,7 +69,8 @@ def _launched(launch: Launch, plans: dict[ConfigFile, Plan], versions: Versions)
     """Flags beat the accelerate file; what reads the training file settles the two; companions only fill gaps."""
     main, command = launch.main, launch.command
     launcher = next((plans[file] for file in launch.files if file is not main and file.dialect.name == LAUNCHER), None)
-    plan = plans[main].copy()
+    others = [file for file in launch.files if file is not main]
+    plan = main.dialect.completed(plans[main], main.document, others, versions).copy()
     if command is not None and command.dialect.starts == "training" and command.dialect.name == main.dialect.name:
         plan = with_flags(plan, plans[command])
     elif command is not None and command.dialect.starts == "processes":

@@ -133,7 +133,7 @@ class Plan:
     ``sync_module_states``, ``orig_params``, ``backward_prefetch``, ``forward_prefetch``, ``limit_all_gathers``.
     Run: ``precision``, ``compile`` (on or off), ``fsdp2_compile`` (soup's own switch), ``gradient_checkpointing``, ``optimizer``, ``adapter`` (``lora``, ``qlora``),
     ``quantization`` (``4bit``, ``8bit``, ``hqq`` ...), ``quant_storage`` (dtype name), ``save_only_model``, ``backend`` (``unsloth``, ``mlx``, ``transformers``),
-    ``model`` (name or path), ``task``. Machines: ``device``, ``processes`` (world size), ``machines``, mesh sizes ``dp_replicate``, ``dp_shard``, ``tp``, ``cp``, ``sp``.
+    ``model`` (name or path), ``task``. Machines: ``device``, ``processes`` (world size), ``machines``, mesh sizes ``dp_replicate``, ``dp_shard``, ``tp``, ``cp``, ``sp``, ``pp``.
     """
 
     launcher: Fact[str]
@@ -175,6 +175,7 @@ class Plan:
     tp: Fact[int]
     cp: Fact[int]
     sp: Fact[int]
+    pp: Fact[int]
 
     def __init__(self) -> None:
         for name in DECISIONS:

@@ -125,7 +125,7 @@ def with_companion(plan: Plan, companion: Plan) -> Plan:
     elif companion.fsdp.value is True and plan.fsdp.value is True:
         for decision in FSDP[2:]:
             fact = companion.fact(decision)
-            if not plan.fact(decision).is_written and (fact.is_written or decision != "sharding"):
+            if not plan.fact(decision).is_written and plan.fact(decision).value is None and (fact.is_written or decision != "sharding"):
                 plan.set(decision, fact)
     return plan
 

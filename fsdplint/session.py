@@ -83,9 +83,9 @@ class Session:
         self._only = settings_in(request.config) if request.config is not None else NONE if request.isolated else None
         # What the command line says must make sense even where there is nothing to check.
         if request.select is not None or request.extend_select or request.ignore:
-            self.selection_of(os.getcwd())  # noqa: PTH109 -- as in discovery.py
+            self.selection_of(os.getcwd())
         if request.targets or request.device or request.gpus is not None or request.python:
-            self.target_of(os.getcwd())  # noqa: PTH109 -- as in discovery.py
+            self.target_of(os.getcwd())
 
     def settings_of(self, folder: str) -> Settings:
         """The settings that hold in a folder (absolute path)."""
@@ -98,13 +98,11 @@ class Session:
 
     def target_of(self, folder: str) -> Target:
         """The target of files of a folder. Raises TargetError."""
-        from pathlib import Path
-
         request, settings = self.request, self.settings_of(folder)
         return resolve_target(
             options=request.targets,
             settings=dict(settings.target),
-            start=None if request.isolated else Path(folder),
+            start=None if request.isolated else folder,
             device=request.device or settings.device,
             gpus=request.gpus,
             python=request.python,
@@ -133,7 +131,7 @@ class Session:
             missing += self._join(one, members)
         given = {one.input.path: one.status for one in own}
         given.update({one.input.path: one.status for one in members if one.input.path in given or self._is_given(one.input)})
-        folder = os.path.dirname(members[0].input.location)  # noqa: PTH120 -- as in discovery.py
+        folder = os.path.dirname(members[0].input.location)
         launch = Launch(tuple(one.file for one in members if one.file is not None), group.command, tuple(missing))
         return Job(
             launch,

@@ -1,6 +1,5 @@
 """Settings: ``[tool.fsdplint]`` in the closest pyproject.toml, or fsdplint.toml."""
 
-# ruff: noqa: PTH100, PTH109, PTH118, PTH119, PTH120, PTH123
 # Paths are text here: importing pathlib takes as long as importing all of the rules.
 
 from __future__ import annotations

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fsdplint import releases
+from fsdplint import releases, requirement_search
 from fsdplint.errors import UsageError
-from fsdplint.versions import canonical, checked, exact, full, holds, is_older, is_two_sided, is_version, release, requirements, satisfies, split
+from fsdplint.versions import (
+    canonical,
+    checked,
+    exact,
+    full,
+    holds,
+    is_older,
+    is_two_sided,
+    is_version,
+    release,
+    requirements,
+    satisfies,
+    split,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from os import PathLike
 
     from fsdplint.versions import Release
 
@@ -283,7 +295,7 @@ def resolve_target(
     *,
     options: Sequence[str] = (),
     settings: Mapping[str, str] | None = None,
-    start: Path | None = None,
+    start: str | PathLike[str] | None = None,
     device: str | None = None,
     gpus: int | None = None,
     python: str | None = None,
@@ -318,14 +330,14 @@ def resolve_target(
 def forget() -> None:
     """Forget what files and interpreters said, for a process that outlives their changes."""
     _resolve.cache_clear()
-    _found_in.cache_clear()
+    requirement_search.forget()
     _installed.cache_clear()
 
 
 def _here() -> str:
-    from pathlib import Path
+    import os
 
-    return str(Path.cwd())
+    return os.getcwd()
 
 
 @cache
@@ -346,8 +358,10 @@ def _resolve(
     if python is not None and not _installed(python):
         notes.append(f"--python {python}: none of the packages that count is installed there")
     if start is not None:
-        found, remarks = _found_from(start, here)
-        stated = {**found, **stated}
+        told, remarks = requirement_search.told_from(start, here)
+        for package, specifier, where in told:
+            if package not in stated:
+                stated[package] = Pin.discovered(package, specifier, where)
         notes += remarks
     return Target(
         stated,
@@ -426,57 +440,3 @@ def _installed(python: str | None) -> tuple[Pin, ...]:
     except ValueError as error:
         raise TargetError(f"{source}: {error}") from None
     return tuple(Pin.stated(name, f"=={version}", source) for name, version in found.items() if release(version))
-
-
-def _found_from(start: str, here: str) -> tuple[dict[str, Pin], list[str]]:
-    """Pins of the nearest requirement files, and remarks about files that could not be read."""
-    from pathlib import Path
-
-    pins: dict[str, Pin] = {}
-    remarks: list[str] = []
-    base = Path(here).resolve()
-    for folder in _folders(Path(here, start).resolve(), base):
-        found, unread = _found_in(folder)
-        remarks += [f"{_shown(path, base)}: {reason}" for path, reason in unread]
-        for package, specifier, path, line in found:
-            pins.setdefault(package, Pin.discovered(package, specifier, f"{_shown(path, base)}:{line}"))
-    return pins, remarks
-
-
-def _folders(start: Path, here: Path) -> list[Path]:
-    """The folders to search, nearest first."""
-    line = [start, *start.parents]
-    root = next((folder for folder in line if (folder / ".git").exists()), here)
-    return line[: line.index(root) + 1] if root in line else [start]
-
-
-_FILES = re.compile(
-    r"requirements.*\.txt|constraints\.txt|pyproject\.toml|(uv|poetry)\.lock|pylock(\.[^.]+)?\.toml|environment\.ya?ml",
-    re.IGNORECASE,
-)
-
-
-@cache
-def _found_in(folder: Path) -> tuple[Sequence[tuple[str, str, Path, int]], Sequence[tuple[Path, str]]]:
-    """What the requirement files of one folder say, and which of them could not be read."""
-    import os
-
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if _FILES.fullmatch(entry.name) and entry.is_file()]
-    except OSError:
-        names = []
-    if not names:
-        return (), ()
-    from fsdplint.requirement_files import read
-
-    return read(folder, names)
-
-
-def _shown(file: Path, here: Path) -> str:
-    """A file as seen from the current folder where it lies below it or in a folder above it, else its whole path."""
-    if file.is_relative_to(here):
-        return file.relative_to(here).as_posix()
-    if here.is_relative_to(file.parent):
-        return "../" * len(here.relative_to(file.parent).parts) + file.name
-    return file.as_posix()

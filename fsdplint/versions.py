@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Release = tuple[int, ...]
 """A release number without trailing zeros, so that tuples compare as versions do: 2.6.0 is ``(2, 6)``."""
 
-_RELEASE = re.compile(r"\s*v?(?:\d+!)?(\d+(?:\.\d+)*)", re.IGNORECASE)
+_RELEASE = re.compile(r"\s*[vV]?(?:\d+!)?(\d+(?:\.\d+)*)")
 _CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([^,\s]+)")
 _NAME = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*")
 _OPERATORS = ("==", ">=", "<=", "~=", "!=", ">", "<", "===")

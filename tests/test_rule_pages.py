@@ -31,7 +31,7 @@ def sections(rule: Rule) -> dict[str, str]:
 def example(rule: Rule, heading: str, launch_of: str = "") -> Example | None:
     """The YAML block of a section; options stand in its prose: ``--target X``, ``--device X``, a launch line in backticks."""
     body = sections(rule).get(heading, "")
-    block = re.search(r"```(?:yaml|json)\n(.*?)```", body, re.DOTALL)
+    block = re.search(r"```(?:yaml|json|toml)\n(.*?)```", body, re.DOTALL)
     prose = body + "\n" + launch_of
     launch = re.search(r"`((?:soup|accelerate|trl) [^`]+)`", prose)
     if block is None:
@@ -48,9 +48,13 @@ BAD = [found for rule in RULES if (found := example(rule, "Example"))]
 GOOD = [found for rule in RULES if (found := example(rule, "Use instead", re.sub(r"```.*?```", "", sections(rule).get("Example", ""), flags=re.DOTALL)))]
 
 
+def path_of(text: str, options: dict[str, object]) -> str:
+    is_toml = re.match(r"\[[a-z_.]+\]\n", text)
+    return "config.toml" if is_toml else "soup.yaml" if "soup" in str(options.get("launch")) else "config.yaml"
+
+
 def codes(text: str, options: dict[str, object]) -> list[str]:
-    path = "soup.yaml" if "soup" in str(options.get("launch")) else "config.yaml"
-    return [d.code for d in fsdplint.check_text(text, path=path, isolated=True, **options)]  # type: ignore[arg-type]
+    return [d.code for d in fsdplint.check_text(text, path=path_of(text, options), isolated=True, **options)]  # type: ignore[arg-type]
 
 
 def test_codes_and_names_are_unique() -> None:
@@ -60,7 +64,7 @@ def test_codes_and_names_are_unique() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_page_is_whole(rule: Rule) -> None:
-    assert re.fullmatch(r"(FSD|ACC|HFT|TRL|AXO|SOU|DSP)\d{3}", rule.code)
+    assert re.fullmatch(r"(FSD|ACC|HFT|TRL|AXO|LLF|SWF|SOU|LIT|TTN|TUN|CMP|DSP)\d{3}", rule.code)
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
     titles = list(sections(rule))
     assert [title for title in titles if title in HEADINGS] == HEADINGS
@@ -79,7 +83,7 @@ def test_better_text_is_not_reported(good: Example) -> None:
 
 @pytest.mark.parametrize("good", GOOD, ids=lambda good: good.rule.code)
 def test_better_text_has_no_errors(good: Example) -> None:
-    found = fsdplint.check_text(good.text, path="soup.yaml" if "soup" in str(good.options.get("launch")) else "config.yaml", isolated=True, **good.options)  # type: ignore[arg-type]
+    found = fsdplint.check_text(good.text, path=path_of(good.text, good.options), isolated=True, **good.options)  # type: ignore[arg-type]
     assert [(d.code, d.message) for d in found if d.severity.word == "error"] == []
 
 

@@ -57,7 +57,9 @@ DIALECTS: dict[str, str] = {
     "soup": "fsdplint.dialects.soup:Soup",
     "hf-trainer": "fsdplint.dialects.hf_trainer:HfTrainer",
     "trl": "fsdplint.dialects.trl:Trl",
+    "lightning": "fsdplint.dialects.lightning:Lightning",
     "deepspeed": "fsdplint.dialects.deepspeed:Deepspeed",
+    "torchtitan": "fsdplint.dialects.torchtitan:Torchtitan",
 }
 """Every dialect by name, and where its class is; those that tell their files at a glance first."""
 

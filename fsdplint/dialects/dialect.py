@@ -10,7 +10,10 @@ from fsdplint.dialects.table import Table
 from fsdplint.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fsdplint.document import Document
+    from fsdplint.launch import ConfigFile
     from fsdplint.target import Versions
 
 
@@ -49,6 +52,10 @@ class Dialect:
         plan = Plan()
         read_options(plan, self.table, document, versions)
         self.settle(plan, document, versions)
+        return plan
+
+    def completed(self, plan: Plan, document: Document, others: Iterable[ConfigFile], versions: Versions) -> Plan:  # noqa: ARG002
+        """The plan of a document with what other files of its launch, which it names, add to it."""
         return plan
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:

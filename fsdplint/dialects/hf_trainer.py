@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from fsdplint.dialects.dialect import Dialect
 from fsdplint.dialects.table import NEVER, Table, spelled
-from fsdplint.dialects.training_arguments import settle_arguments, settle_fsdp
+from fsdplint.dialects.reading import read_options
+from fsdplint.dialects.training_arguments import FSDP_DECISIONS, settle_arguments, settle_fsdp
 from fsdplint.diagnostics import Place
 from fsdplint.document import Mapping
-from fsdplint.plan import Fact
+from fsdplint.plan import Fact, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fsdplint.document import Document
-    from fsdplint.plan import Plan
+    from fsdplint.launch import ConfigFile
     from fsdplint.target import Versions
 
 FOREIGN = frozenset(
@@ -79,6 +80,18 @@ class HfTrainer(Dialect):
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         settle_arguments(plan, document, versions)
         settle_fsdp(plan, self.table, document, versions)
+
+    def completed(self, plan: Plan, document: Document, others: Iterable[ConfigFile], versions: Versions) -> Plan:
+        """With the options of the file that ``fsdp_config`` names."""
+        options = next((file for file in others if isinstance(file.dialect, FsdpConfigFile)), None)
+        if options is None or plan.fsdp.value is not True or not isinstance(document.value(("fsdp_config",)), str):
+            return plan
+        table, whole, block = options.dialect.table, plan.copy(), Plan()
+        read_options(block, table, options.document, versions)
+        for decision in FSDP_DECISIONS:
+            whole.set(decision, block.fact(decision))
+        settle_fsdp(whole, table, options.document, versions, base=(), switch=document)
+        return whole
 
     def companions(self, document: Document) -> list[tuple[str, str]]:
         """The JSON files of DeepSpeed and of ``fsdp_config``; a text that begins with a brace is the JSON itself."""

@@ -22,21 +22,34 @@ _METHODS = ("lora", "oft", "freeze", "full")
 
 _TELLING = frozenset(
     """
-    template cutoff_len dataset_dir lora_target lora_rank plot_loss pref_loss pref_beta overwrite_cache preprocessing_num_workers tokenized_path val_size eval_dataset
-    quantization_bit quantization_method use_unsloth use_unsloth_gc disable_gradient_checkpointing flash_attn enable_liger_kernel adapter_name_or_path
-    infer_backend infer_dtype export_dir export_size export_device export_legacy_format freeze_trainable_layers pissa_init use_galore use_badam use_apollo
-    image_max_pixels video_max_pixels visual_inputs kt_optimize_rule use_kt max_samples neat_packing train_on_prompt mask_history double_quantization
+    template cutoff_len lora_target plot_loss pref_loss pref_beta quantization_bit use_unsloth use_unsloth_gc infer_backend export_dir
+    disable_gradient_checkpointing enable_liger_kernel adapter_name_or_path infer_dtype export_size export_device export_legacy_format
+    freeze_trainable_layers pissa_init use_galore use_badam use_apollo image_max_pixels video_max_pixels visual_inputs kt_optimize_rule
+    use_kt neat_packing train_on_prompt mask_history double_quantization tokenized_path
     """.split()  # noqa: SIM905
 )
 """Keys that beside ``model_name_or_path`` tell a file of LLaMA-Factory."""
 
+_COMMON = frozenset(
+    """
+    dataset_dir lora_rank overwrite_cache preprocessing_num_workers max_samples val_size eval_dataset flash_attn quantization_method
+    """.split()  # noqa: SIM905
+)
+"""Keys of LLaMA-Factory that scripts of others have as well."""
+
 _MEGATRON = frozenset(
-    "tensor_model_parallel_size pipeline_model_parallel_size expert_model_parallel_size context_parallel_size use_distributed_optimizer".split()  # noqa: SIM905
+    """
+    tensor_model_parallel_size pipeline_model_parallel_size expert_model_parallel_size context_parallel_size use_distributed_optimizer
+    """.split()  # noqa: SIM905
 )
 """Keys of mcore_adapter's own argument class, which USE_MCA=1 or USE_MEGATRON_BRIDGE=1 puts in the place of TrainingArguments."""
 
 _PLUGINS = ("dist_config", "peft_config", "kernel_config", "quant_config", "init_config", "optim_config", "lr_scheduler_config")
-_V1 = frozenset({"train_dataset", "eval_dataset", "template", "micro_batch_size", "batching_strategy", "sample_backend", "cutoff_len", "trust_remote_code", "output_dir"})
+_V1 = frozenset(
+    """
+    train_dataset eval_dataset template micro_batch_size batching_strategy sample_backend cutoff_len trust_remote_code output_dir
+    """.split()  # noqa: SIM905
+)
 
 
 class LlamaFactory(HfTrainer):
@@ -49,21 +62,18 @@ class LlamaFactory(HfTrainer):
 
     def recognise(self, document: Document) -> int:
         """By the model beside keys that only LLaMA-Factory has; the v1 form by its plugins, which each carry a name."""
-        root = document.root
-        if not isinstance(root, Mapping):
-            return 0
-        keys = {key for key in root.keys() if isinstance(key, str)}
+        keys = _keys(document)
         stage, method = root_value(document, "stage"), root_value(document, "finetuning_type")
-        told = len(keys & _TELLING) + 2 * (method in _METHODS) + (stage in _STAGES)
-        if "model_name_or_path" in keys and told and ("template" in keys or told >= 2):
-            return 95 if told >= 2 else 65
-        if method in _METHODS and (stage in _STAGES or told >= 3):
+        told = len(keys & _TELLING) + (method in _METHODS) + (stage in _STAGES)
+        if "model_name_or_path" in keys and told:
+            return 95 if told >= 2 or not keys.isdisjoint(_COMMON) else 65
+        if method in _METHODS and told >= 2:
             return 85
         return 92 if _is_v1(document, keys) else 0
 
     def for_document(self, document: Document) -> Dialect:
         """Which form it is: v1, a file for Megatron's argument class, inference or export, else training."""
-        keys = {key for key in document.root.keys() if isinstance(key, str)} if isinstance(document.root, Mapping) else set()
+        keys = _keys(document)
         if _is_v1(document, keys):
             return _form(V1)
         if not _MEGATRON.isdisjoint(keys) or document.value(("use_mca",)) is True:
@@ -106,7 +116,7 @@ def _quantization(document: Document, versions: Versions) -> Fact[str]:
         return Fact(None, place, unknown=True)
     if method == own or (method == "bitsandbytes" and versions.has("llamafactory>=0.9.6")):
         return Fact(f"{bits}bit", place)
-    return Fact(str(method) if method in ("hqq", "eetq") else None, place)
+    return Fact(str(method) if method in ("hqq", "eetq") else None, Place(document, ("quantization_method",)))
 
 
 class Inference(LlamaFactory):
@@ -115,7 +125,7 @@ class Inference(LlamaFactory):
     def for_document(self, document: Document) -> Dialect:  # noqa: ARG002
         return self
 
-    def settle(self, plan: Plan, document: Document, versions: Versions) -> None:  # noqa: ARG002
+    def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """Nothing is trained, so nothing is decided but the quantization."""
         quantization = _quantization(document, versions)
         for decision, _ in Plan():
@@ -200,6 +210,11 @@ def _is_v1(document: Document, keys: set[str]) -> bool:
     named = any(key in keys and _names_plugin(document.value((key,))) for key in _PLUGINS)
     classed = document.value(("model_class",)) in ("llm", "cls", "other")
     return (named or classed) and len(keys & (_V1 | {"model"})) >= (1 if named and classed else 2)
+
+
+def _keys(document: Document) -> set[str]:
+    root = document.root
+    return {key for key in root.keys() if isinstance(key, str)} if isinstance(root, Mapping) else set()  # noqa: SIM118 -- no dict
 
 
 def _names_plugin(value: Any) -> bool:

@@ -22,11 +22,13 @@ An object may say ``x-prefix`` (its keys may be written with or without it; ``x-
 The root says ``x-package`` (whose releases it follows), and
 ``x-consequences``  {rule code: claims}: what this framework does with a fault that a core rule finds (no claim: the rule is silent)
 ``x-floors``        [{"needs": requirement, "when", "if", "at": decision, "outcome", "says", "facts"}]: package floors of FSDP itself (FSD401)
-``x-mesh``          [{"fault": word, "when", "if", "outcome", "says", "help", "facts"}]: checks of parallel sizes (FSD107; words: product, cp-and-sp, pure-replicate, no-shard-dimension)
+``x-mesh``          [{"fault": word, "when", "if", "outcome", "says", "help", "facts"}]: checks of parallel sizes (FSD107; words: product, world (a product even where all sizes are 1),
+                    remainder (dp_shard -1 takes what the others leave), replicas-alone, cp-and-sp, pure-replicate, no-shard-dimension; "engine": "any": also without FSDP)
 ``x-optimizers``    [{"names": [values], "claims": claims}]: optimizers that fail under FSDP (FSD705)
-``x-generations``   [{"keys": [dotted keys], "when", "written-for": requirement, "says", "outcome"}]: keys that tell a file of an older generation (FSD408; ``outcome``:
-                    also where a target is declared, else the keys then speak for themselves)
-and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "when", "outcome", "says", "help", "facts"}] (FSD202), ``x-clipping`` (claims, FSD706), ``x-final-save`` (claims, FSD803).
+``x-generations``   [{"keys": [dotted keys], "values", "when", "written-for": requirement, "says", "outcome"}]: keys that tell a file of an older generation (FSD408; ``outcome``:
+                    also where a target is declared, else the keys then speak for themselves). For ``keys`` stands ``"gone": true``: all keys that have left the
+                    framework by their ``x-known``, with a declared target from ``"from": n`` of them on; or ``"whole": true``: the file as such, with ``help``
+and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "when", "outcome", "says", "help", "facts"}] (FSD202), ``x-clipping`` (claims, FSD706; with ``x-clipping-unless`` {sibling key: [values]}: not where one is written so), ``x-final-save`` (claims, FSD803).
 
 ``x-required``    claims about the key where it is absent or null (FSD007), with ``x-flag``: the flag of the launch line that may give it instead
 ``x-unread``      claims about a written key that nothing reads beside what else is written; ``x-fp8``: claims about an fp8 setting under FSDP (FSD707)
@@ -37,12 +39,15 @@ The root of soup's table says
                   refuses together; keys are dotted, defaults count, ``on`` is anything written that asks for something
 
 ``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-absent``, else its ``x-unknown``)
+``x-instead``     what to write in releases that do not know the key; ``x-brought``: true where a module that an open file names may bring the key back
+``x-while``       [{dotted key: value}]: alternatives of other keys' values beside which the key is read, also on the object that holds it (see fsdplint_rules.siblings)
+``x-misspelt``    on an object: claims about an unknown key that is nearly a known one, where they differ from ``x-unknown``
 
 ``x-extends`` names the table that this one is laid over (``null`` takes a word away); ``"$ref": "#/$defs/NAME"`` in a property stands for the words of ``$defs``.
-``x-open`` on the root: the script's own argument classes may take keys that the table lacks (see fsdplint_rules.keys).
+``x-open`` on the root: the script's own argument classes may take keys that the table lacks (see fsdplint_rules.open_files); "every level": below the top, too; ``x-unless``: who may take them.
 
-A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "type": type, "outcome": word, "says": text, "help": text, "facts": [ids]}; of several the first that
-holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value`` and ``type`` bound a claim about a key to some of its values (text: case aside).
+A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "type": type, "pattern": text, "outcome": word, "says": text, "help": text, "facts": [ids]}; of several the first that
+holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value``, ``type`` and ``pattern`` bound a claim about a key to some of its values (text: case aside, but for patterns).
 A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs; in ``.key``: the key at which it is written; or in ``.rival``: what another place asks for instead.
 An entry of ``x-values`` may have an ``if``, too.
 """
@@ -119,6 +124,11 @@ class Table:
         """The PyPI name whose releases the table follows."""
         return str(self.schema["x-package"])
 
+    def part(self, name: str) -> Schema:
+        """A definition of ``$defs`` with its references resolved, for a framework whose files have several forms."""
+        definitions: Schema = self.schema["$defs"]
+        return _referenced(definitions[name], definitions)
+
     @cached_property
     def options(self) -> dict[tuple[str, ...], Option]:
         """Every option by its canonical path."""
@@ -150,7 +160,7 @@ def _extended(name: str) -> Schema:
     """The table of a dialect as it is written, laid over the tables that it extends."""
     import json
 
-    with open(f"{__file__[: -len('table.py')]}{name.replace('-', '_')}.schema.json", encoding="utf-8") as file:  # noqa: PTH123 -- pathlib is slow to import
+    with open(f"{__file__[: -len('table.py')]}{name.replace('-', '_')}.schema.json", encoding="utf-8") as file:
         schema: Schema = json.load(file)
     return _laid_over(_extended(schema["x-extends"]), schema) if "x-extends" in schema else schema
 
@@ -226,7 +236,8 @@ def choose(claims: Claims, versions: Versions, plan: Plan | None = None, value: 
             continue
         if not met(claim.get("if"), plan) or not ("value" not in claim or is_among(value, claim["value"])):
             continue
-        if "type" in claim and not fits({"type": claim["type"]}, value):
+        bounds = {word: claim[word] for word in ("type", "pattern") if word in claim}
+        if bounds and not fits({"type": "string", **bounds}, value):
             continue
         if claim["outcome"] == "ok":
             return None
@@ -327,7 +338,13 @@ def fits(schema: Schema, value: object) -> bool:
             return False
     if "format" in schema and schema["format"] in FORMATS and value is not None and not FORMATS[schema["format"]](value):
         return False
-    return not ("items" in schema and isinstance(value, list)) or all(fits(schema["items"], item) for item in value)
+    return not isinstance(value, list) or _holds(schema, value)
+
+
+def _holds(schema: Schema, items: list[Any]) -> bool:
+    if not schema.get("minItems", 0) <= len(items) <= schema.get("maxItems", len(items)):
+        return False
+    return "items" not in schema or all(fits(schema["items"], item) for item in items)
 
 
 def _within(schema: Schema, number: float) -> bool:

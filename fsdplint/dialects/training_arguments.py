@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fsdplint.plan import Plan
     from fsdplint.target import Versions
 
-_FSDP_DECISIONS = (
+FSDP_DECISIONS = (
     "fsdp_version sharding offload wrap_policy wrap_classes min_num_params state_dict activation_checkpointing ram_efficient sync_module_states orig_params "
     "backward_prefetch forward_prefetch limit_all_gathers"
 ).split()
@@ -62,8 +62,18 @@ def _is_on(plan: Plan, value: object) -> bool:
     return bool(value) and not (isinstance(value, str) and (plan.precision.unknown or value.lower() in ("false", "no", "off", "n", "f", "0")))
 
 
-def settle_fsdp(plan: Plan, table: Table, document: Document, versions: Versions, base: Path = ("fsdp_config",)) -> None:
-    """What ``fsdp`` and ``fsdp_config`` build in the releases at hand; ``base`` is where the options of ``fsdp_config`` stand."""
+def settle_fsdp(
+    plan: Plan,
+    table: Table,
+    document: Document,
+    versions: Versions,
+    base: Path = ("fsdp_config",),
+    switch: Document | None = None,
+) -> None:
+    """What ``fsdp`` and ``fsdp_config`` build in the releases at hand.
+
+    ``base`` is where the options of ``fsdp_config`` stand in the document; ``switch`` is the document with ``fsdp``, where that is another one.
+    """
     if plan.fsdp.unknown:
         return
     _settle_spellings(plan)
@@ -72,12 +82,12 @@ def settle_fsdp(plan: Plan, table: Table, document: Document, versions: Versions
     elif isinstance(document.value(base), str):
         _say_nothing(plan)
     else:
-        _Reading(plan, table, document, versions, base).settle()
+        _Reading(plan, table, document, versions, base, switch).settle()
 
 
 def _settle_spellings(plan: Plan) -> None:
     """Of ``fsdp_version`` and ``version`` in one block the longer one wins, and the other is no rival that another rule should speak of."""
-    for decision in _FSDP_DECISIONS:
+    for decision in FSDP_DECISIONS:
         fact = plan.fact(decision)
         if fact.place and fact.rivals:
             block = fact.place.path[:-1]
@@ -95,7 +105,7 @@ def _bare(fact: Fact[Any]) -> str:
 def _switched_off(plan: Plan, document: Document, versions: Versions, base: Path) -> None:
     """Without FSDP the options decide nothing, but for two that the Trainer of 5.9 and older hands to an accelerate file's FSDP."""
     kept = ("activation_checkpointing", "limit_all_gathers") if versions.has("transformers<5.10") else ()
-    for decision in _FSDP_DECISIONS:
+    for decision in FSDP_DECISIONS:
         if not (decision in kept and plan.fact(decision).is_written):
             plan.set(decision, NOWHERE)
     if document.value((*base, "xla")) is True and plan.fsdp.value:
@@ -106,22 +116,23 @@ def _switched_off(plan: Plan, document: Document, versions: Versions, base: Path
 
 def _say_nothing(plan: Plan) -> None:
     """The options stand in another file."""
-    for decision in _FSDP_DECISIONS:
-        plan.set(decision, Fact(None, source="the file that `fsdp_config` names"))
+    for decision in FSDP_DECISIONS:
+        plan.set(decision, Fact(None, source="the file that `fsdp_config` names", unknown=True))
 
 
 class _Reading:
     """The options of one document under the releases at hand, with FSDP on."""
 
-    def __init__(self, plan: Plan, table: Table, document: Document, versions: Versions, base: Path) -> None:
+    def __init__(self, plan: Plan, table: Table, document: Document, versions: Versions, base: Path, switch: Document | None) -> None:
         self.plan = plan
         self.document = document
+        self.switch = switch or document
         self.versions = versions
         self.era = next(era for era in table.schema["x-fsdp"] if versions.has(era["when"]))
         self.release = f"transformers {versions.text('transformers')}"
         self.base = base
-        self.is_fragment = not base
-        self.words = list(_words(document))
+        self.is_fragment = not base and switch is None
+        self.words = list(_words(self.switch))
         self.known = {option.path[-1] for option in table.options.values() if option.path[:-1] == base and is_known(option, versions)}
 
     def settle(self) -> None:
@@ -162,8 +173,8 @@ class _Reading:
         for word, place in self.words:
             if word.upper() in Sharding.__members__:
                 found.setdefault(word, Fact(Sharding[word.upper()], place))
-        if not found and self.document.value(("fsdp",)) is True:
-            return [Fact(Sharding.FULL_SHARD, Place(self.document, ("fsdp",)))]
+        if not found and self.switch.value(("fsdp",)) is True:
+            return [Fact(Sharding.FULL_SHARD, Place(self.switch, ("fsdp",)))]
         if self.era["words"] == "first":
             return list(found.values())
         # The pair that is refused together comes first, whatever else is written.
@@ -210,7 +221,7 @@ class _Reading:
         if first and unable:
             return Fact(None, unable[0].place, written=unable[0].value)
         if key is not None and key.value is not None:
-            return key.beating(word) if word and self.document.value(("fsdp",)) is not True else key
+            return key.beating(word) if word and self.switch.value(("fsdp",)) is not True else key
         if "reshard" in self.era:
             runs = _RESHARD[self.era["reshard"]]
             because = f"FSDP2 of {self.release} reshards only where `reshard_after_forward: true` is written"

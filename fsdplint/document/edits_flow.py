@@ -60,6 +60,13 @@ class Flow:
         gaps = [self.text[one.after : two.start] for one, two in zip(self.items, self.items[1:], strict=False)]
         return "," if gaps and not gaps[-1] else ", "
 
+    def index(self, start: int) -> int:
+        """The index of the item that starts here. Raises Refused."""
+        for index, item in enumerate(self.items):
+            if item.start == start:
+                return index
+        raise Refused("the item's place cannot be told")
+
     def insert(self, item: str, after: int) -> list[TextEdit]:
         """Add an item behind the one of this index."""
         before = self.items[after]

@@ -81,9 +81,7 @@ class JsonEditor:
         if not flow.items:
             return Change(self._fill(flow, node, part, value))
         found = node.entry(after) if isinstance(node, Mapping) and after is not None else None
-        index = len(flow.items) - 1
-        if found is not None:
-            index = next(number for number, item in enumerate(flow.items) if item.start == found.key_span.start)
+        index = len(flow.items) - 1 if found is None else flow.index(found.key_span.start)
         written = self._item(part, value, self._indent(flow.items[index].start), flow.is_spread)
         return Change(flow.insert(written, index)) if found is None else Change(flow.insert(written, index), (), found.key)
 
@@ -101,9 +99,7 @@ class JsonEditor:
     def delete(self, site: Site) -> Change:
         """Take a key or item away."""
         flow = Flow(self.document, site.owner)
-        start = site.entry.key_span.start if site.entry is not None else site.span.start
-        index = next(number for number, item in enumerate(flow.items) if item.start == start)
-        return deletion(flow.remove(index))
+        return deletion(flow.remove(flow.index(site.start)))
 
 
 def _is_nested(value: list[object]) -> bool:

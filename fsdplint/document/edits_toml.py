@@ -109,7 +109,7 @@ class TomlEditor:
         found = node.entry(after) if isinstance(node, Mapping) and after is not None else None
         if found is None:
             return flow.insert(written, len(flow.items) - 1)
-        return flow.insert(written, next(n for n, item in enumerate(flow.items) if item.start == found.key_span.start))
+        return flow.insert(written, flow.index(found.key_span.start))
 
     def _assign(self, node: Mapping | Sequence) -> str:
         entry = node.entries[-1] if isinstance(node, Mapping) and node.entries else None
@@ -121,11 +121,7 @@ class TomlEditor:
         owner = site.owner
         if owner.flow:
             flow = Flow(self.document, owner)
-            start = site.entry.key_span.start if site.entry is not None else site.span.start
-            index = next((number for number, item in enumerate(flow.items) if item.start == start), None)
-            if index is None:
-                raise Refused("the key has dots and stands in braces")
-            return deletion(flow.remove(index))
+            return deletion(flow.remove(flow.index(site.start)))
         if self._would_vanish(site, owner):
             raise Refused("nothing would be left of what it stands in")
         removed = [one for one in self.sections if one.header is not None and is_below(one.path, site.path)]

@@ -172,7 +172,7 @@ class YamlEditor:
         elements = self.blocks.elements(node)
         element, behind = elements[-1], LAST
         found = node.entry(after) if isinstance(node, Mapping) and after is not None else None
-        if found is not None and not found.inherited:
+        if found is not None:
             start = self.blocks.key_start(found)
             element, behind = next(one for one in elements if one.start == start), found.key
         column = self.blocks.column(elements[0].start)
@@ -213,20 +213,15 @@ class YamlEditor:
         if not flow.items:
             return Change(flow.fill(written))
         found = node.entry(after) if isinstance(node, Mapping) and after is not None else None
-        if found is None or found.inherited:
+        if found is None:
             return Change(flow.insert(written, len(flow.items) - 1))
-        index = next(number for number, item in enumerate(flow.items) if item.start == found.key_span.start)
-        return Change(flow.insert(written, index), (), found.key)
+        return Change(flow.insert(written, flow.index(found.key_span.start)), (), found.key)
 
     def delete(self, site: Site) -> Change:
         """Take a key or item away."""
         if site.owner.flow:
             flow = Flow(self.document, site.owner)
-            start = site.entry.key_span.start if site.entry is not None else site.span.start
-            index = next((number for number, item in enumerate(flow.items) if item.start == start), None)
-            if index is None:
-                raise Refused("the item's place cannot be told")
-            return deletion(flow.remove(index))
+            return deletion(flow.remove(flow.index(site.start)))
         if site.entry is not None and self.blocks.is_explicit(site.entry):
             raise Refused("the key is written with a '?'")
         elements = self.blocks.elements(site.owner)

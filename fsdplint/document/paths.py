@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .nodes import Path
 
-_BARE = re.compile(r'[^\s.\[\]"]+')
-_PART = re.compile(r'\[(?P<index>-?\d+)\]|\["(?P<quoted>(?:[^"\\]|\\.)*)"\]|(?P<dot>\.?)(?P<bare>[^\s.\[\]"]+)', re.S)
+# Compiled when first used: a clean check writes no path.
+_BARE = r'[^\s.\[\]"]+'
+_PART = r'\[(?P<index>-?\d+)\]|\["(?P<quoted>(?:[^"\\]|\\.)*)"\]|(?P<dot>\.?)(?P<bare>[^\s.\[\]"]+)'
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _UNESCAPES = {escape[1]: char for char, escape in _ESCAPES.items()}
 
@@ -20,7 +21,7 @@ def dotted(path: Path) -> str:
     for part in path:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif _BARE.fullmatch(part):
+        elif re.fullmatch(_BARE, part):
             text += f".{part}" if text else part
         else:
             text += '["' + "".join(_ESCAPES.get(char, char) for char in part) + '"]'
@@ -30,9 +31,10 @@ def dotted(path: Path) -> str:
 def parse_dotted(text: str) -> Path:
     """Read what `dotted` writes. Raises ValueError for any other text."""
     parts: list[str | int] = []
+    pattern = re.compile(_PART, re.S)
     position = 0
     while position < len(text):
-        match = _PART.match(text, position)
+        match = pattern.match(text, position)
         if match is None or (match["bare"] is not None and bool(match["dot"]) != bool(parts)):
             raise ValueError(f"not a dotted path: {text!r}")
         if match["index"] is not None:

@@ -44,6 +44,11 @@ class Site(NamedTuple):
         return self.alias or self.node.span
 
     @property
+    def start(self) -> int:
+        """Where the key starts, or the item of a list."""
+        return self.span.start if self.entry is None else self.entry.key_span.start
+
+    @property
     def inherited(self) -> bool:
         """Whether the entry comes by a merge."""
         return self.entry is not None and self.entry.inherited
@@ -94,6 +99,16 @@ def check_own(node: Node, path: Path) -> None:
         raise Refused(f"{where} has the anchor '&{node.anchor}': an edit would change every alias of it")
     if node.tag is not None:
         raise Refused(f"{where} has the tag '{node.tag}'")
+
+
+def check_unmerged(site: Site) -> None:
+    """Raise Refused for a key that a merge brings in, or would bring in without the own one."""
+    if site.inherited:
+        raise Refused(f"'{dotted(site.path)}' is merged from elsewhere")
+    for merge in site.owner.merges if isinstance(site.owner, Mapping) else ():
+        for merged in merge.value.items if isinstance(merge.value, Sequence) else [merge.value]:
+            if isinstance(merged, Mapping) and site.path[-1] in merged:
+                raise Refused(f"'{dotted(site.path)}' would then be merged from elsewhere")
 
 
 def _below(node: Node, part: str | int, path: Path) -> tuple[object, Node, Entry | None, Span | None] | None:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import intended
 from .document import Document, parse
-from .nodes import Entry, Mapping, Scalar, Sequence
+from .nodes import Mapping, Scalar, Sequence
 from .operations import Delete, Insert, Operation, Refused, Rename, Replace, Set, TextEdit
 from .patchwork import ordered, spliced
 from .paths import dotted
-from .sites import Site, check_own, find
+from .sites import Site, check_own, check_unmerged, find
 from .values import plain
 
 if TYPE_CHECKING:
@@ -107,12 +107,6 @@ def _existing(document: Document, path: Path) -> Site:
     return site
 
 
-def _own(site: Site, path: Path) -> Entry | None:
-    if site.inherited:
-        raise Refused(f"'{dotted(path)}' is merged from elsewhere")
-    return site.entry
-
-
 def _set(document: Document, operation: Set | Replace) -> _Step | None:
     site = _existing(document, operation.path)
     if intended.same(plain(site.node), operation.value):
@@ -137,7 +131,8 @@ def _rename(document: Document, operation: Rename) -> _Step | None:
     if len(site.missing) == 1 and isinstance(owner, Mapping) and owner.entry(key) is not None:
         return None
     site = _existing(document, path)
-    if _own(site, path) is None or not isinstance(site.owner, Mapping):
+    check_unmerged(site)
+    if not isinstance(site.owner, Mapping):
         raise Refused(f"'{dotted(path)}' is an item of a list")
     if key == path[-1]:
         return None
@@ -166,12 +161,10 @@ def _insert_at(document: Document, site: Site, missing: Path, value: object, aft
         if isinstance(inner, int) and inner != 0:
             raise Refused(f"there is no '{dotted((*site.path, *missing))}' to append to")
         value = {inner: value} if isinstance(inner, str) else [value]
-    if len(missing) > 1:
-        after = None
     if site.chain and isinstance(site.node, Scalar) and site.node.value is None and len(site.chain) > 1:
         return _set_at(document, site, {part: value} if isinstance(part, str) else [value])
     key = _key_for(site, part)
-    change = _editor(document).insert(site, part, value, after)
+    change = _editor(document).insert(site, part, value, _sibling(site, after if len(missing) == 1 else None))
     keys = (*site.keys, key)
 
     def outcome(before: object, edited: object) -> object:
@@ -181,6 +174,14 @@ def _insert_at(document: Document, site: Site, missing: Path, value: object, aft
         return intended.inserted(before, keys, value, sibling)
 
     return _Step(change, outcome)
+
+
+def _sibling(site: Site, after: str | None) -> str | None:
+    """The sibling to stand behind, if it is an own key that is written once."""
+    node = site.node if site.chain else None
+    if after is None or not isinstance(node, Mapping):
+        return None
+    return after if [entry.inherited for entry in node.entries if entry.name == after] == [False] else None
 
 
 def _key_for(site: Site, part: str | int) -> object:
@@ -202,5 +203,5 @@ def _delete(document: Document, operation: Delete) -> _Step | None:
     if site.missing:
         return None
     site = _existing(document, operation.path)
-    _own(site, operation.path)
+    check_unmerged(site)
     return _Step(_editor(document).delete(site), lambda before, _: intended.removed(before, site.keys))

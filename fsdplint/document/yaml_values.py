@@ -23,15 +23,12 @@ VALUE_TAG = PREFIX + "value"
 _PATH_TAGS = PREFIX + "python/object/apply:pathlib."
 
 # OmegaConf 2.3 and 2.4: get_yaml_loader adds this float form behind PyYAML's resolvers and drops timestamps.
-_OMEGACONF_FLOAT = re.compile(
-    r"""^(?:[-+]?[0-9]+(?:_[0-9]+)*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
+_OMEGACONF_FLOAT = r"""^(?:[-+]?[0-9]+(?:_[0-9]+)*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
     |[-+]?[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)
     |\.[0-9]+(?:_[0-9]+)*(?:[eE][-+][0-9]+)?
     |[-+]?[0-9]+(?:_[0-9]+)*(?::[0-5]?[0-9])+\.[0-9_]*
     |[-+]?\.(?:inf|Inf|INF)
-    |\.(?:nan|NaN|NAN))$""",
-    re.X,
-)
+    |\.(?:nan|NaN|NAN))$"""
 
 Table = dict[str, list[tuple[str, "re.Pattern[str]"]]]
 
@@ -94,8 +91,9 @@ def _omegaconf_table() -> Table:
         start: [(tag, pattern) for tag, pattern in found if tag != PREFIX + "timestamp"]
         for start, found in Resolver.yaml_implicit_resolvers.items()
     }
+    number = re.compile(_OMEGACONF_FLOAT, re.X)
     for start in "-+0123456789.":
-        table[start] = [*table.get(start, []), (PREFIX + "float", _OMEGACONF_FLOAT)]
+        table[start] = [*table.get(start, []), (PREFIX + "float", number)]
     return table
 
 

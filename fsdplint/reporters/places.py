@@ -1,6 +1,5 @@
 """Paths and columns as the tools of others count them."""
 
-# ruff: noqa: PTH109, PTH117, PTH118
 # Paths are text here: shown as they are given, normalised by name alone.
 
 from __future__ import annotations

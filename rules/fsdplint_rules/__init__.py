@@ -15,13 +15,18 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("sharding", "devices", "backends", "compile", "wrapping", "training", "saving"), ()),
     "accelerate": ("accelerate",),
     "launch_flags": ("accelerate", "trl"),
-    "launches": ("hf-trainer", "trl"),
-    "hf_trainer": ("hf-trainer", "trl"),
+    "launches": ("hf-trainer", "trl", "llama-factory", "ms-swift"),
+    "hf_trainer": ("hf-trainer", "trl", "llama-factory", "ms-swift"),
     "trl": ("trl",),
     "axolotl": ("axolotl",),
+    "llama_factory": ("llama-factory",),
+    "llama_factory_runs": ("llama-factory",),
+    "llama_factory_v1": ("llama-factory",),
+    "torchtitan": ("torchtitan",),
     "soup": ("soup",),
     "soup_runs": ("soup",),
-    "deepspeed": ("deepspeed",),
+    "lightning": ("lightning", "litgpt"),
+    "deepspeed": ("hf-trainer", "trl", "llama-factory"),
 }
 """Every module of rules, and the dialects that it speaks about; none: all."""
 

@@ -82,17 +82,21 @@ class UnslothWithDeepspeed(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         plan = context.plan
-        stage = str(plan.deepspeed_config.value or "").lower()
-        if (
-            plan.backend.value != "unsloth"
-            or plan.backend.place is None
-            or not ("zero3" in stage or "zero++" in stage or "zero_pp" in stage)
-        ):
+        if plan.backend.value != "unsloth" or plan.backend.place is None or not _shards_parameters(context):
             return
         claim = context.consequence(self, plan.backend)
         if claim:
             related = noted(plan.deepspeed_config, "ZeRO-3 is chosen here")
             yield self.claimed(claim, plan.backend.place, "unsloth with DeepSpeed ZeRO-3", related=related)
+
+
+def _shards_parameters(context: Context) -> bool:
+    word = str(context.plan.deepspeed_config.value or "").lower()
+    if "zero++" in word or "zero_pp" in word:
+        return True
+    from fsdplint_rules.zero_stages import is_zero3
+
+    return is_zero3(context)
 
 
 class BackendWithoutFsdp(Rule):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fsdplint.dialects import Option
 
-TRAINERS = ("hf-trainer", "trl")
+TRAINERS = ("hf-trainer", "trl", "llama-factory")
 _WORLD = "world size"
 _PRECISIONS = {"bf16": Precision.BF16, "fp16": Precision.FP16}
 
@@ -76,7 +76,7 @@ class DeepspeedMismatch(Rule):
     facts = ("TRF-DS-08", "TRF-DS-09")
 
     def check(self, context: Context) -> Iterator[Finding]:
-        if context.own.deepspeed.value is not True:
+        if context.own.deepspeed.value is not True or ("deepspeed",) not in context.table.options:
             return
         for option in dialect("deepspeed").table.options.values():
             mirrored = option.schema.get("x-mirrors")

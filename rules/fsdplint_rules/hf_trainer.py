@@ -15,7 +15,11 @@ from fsdplint_rules.deepspeed import engine_setting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TRAINERS = ("hf-trainer", "trl")
+TRAINERS = ("hf-trainer", "trl", "llama-factory", "ms-swift")
+"""The dialects whose keys go into TrainingArguments."""
+
+PLAIN = ("hf-trainer", "trl", "llama-factory")
+"""Those that leave the defaults and the FSDP keys as they are."""
 
 
 class LoadBestNeedsMatch(Rule):
@@ -50,7 +54,7 @@ class LoadBestNeedsMatch(Rule):
     """
 
     code, name = "HFT001", "load-best-needs-match"
-    dialects = TRAINERS
+    dialects = PLAIN
     scope = "file"
     facts = ("TRF-LB-01",)
 
@@ -80,7 +84,7 @@ def _strategy(context: Context, *keys: str) -> str | None:
 def _steps_fault(context: Context) -> str | None:
     """Why saving steps are no multiple of evaluation steps; None where they are, and where one cannot be known."""
     saved = context.value("save_steps") if context.document.has(("save_steps",)) else 500
-    evaluated = context.value("eval_steps") or context.value("logging_steps") or (500 if context.dialect.name == "hf-trainer" else None)
+    evaluated = context.value("eval_steps") or context.value("logging_steps") or (500 if context.dialect.name != "trl" else None)
     if not all(isinstance(steps, (int, float)) and not isinstance(steps, bool) and steps > 0 for steps in (saved, evaluated)):
         return None
     assert isinstance(saved, (int, float)) and isinstance(evaluated, (int, float))
@@ -358,7 +362,7 @@ class KeySpeltTwice(Rule):
     """
 
     code, name, severity = "HFT007", "key-spelt-twice", Severity.WARNING
-    dialects = TRAINERS
+    dialects = PLAIN
     scope = "file"
     facts = ("TRF-FSDP-15",)
 
@@ -396,14 +400,14 @@ class RamEfficientNeedsLauncher(Rule):
     """
 
     code, name, severity = "HFT008", "ram-efficient-needs-launcher", Severity.WARNING
-    dialects = TRAINERS
+    dialects = PLAIN
     facts = ("TRF-FSDP-44",)
 
     def check(self, context: Context) -> Iterator[Finding]:
         loading = context.plan.ram_efficient
         if context.own.fsdp.value is not True or loading.value is not True or loading.place is None or not context.versions.has("transformers>=5.0"):
             return
-        if any(file.dialect.name == "accelerate" for file in context.launch.members) or context.dialect.is_companion:
+        if any(file.dialect.name == "accelerate" for file in context.launch.members) or loading.place.path == ("accelerate_config",):
             return
         text = "cpu_ram_efficient_loading saves no memory here: from_pretrained only heeds it under `accelerate launch` with an FSDP config"
         yield self.finding(loading.place, text, help="switch FSDP on in the accelerate file")
@@ -436,7 +440,7 @@ class UnreadWord(Rule):
     """
 
     code, name, severity = "HFT009", "unread-word", Severity.WARNING
-    dialects = TRAINERS
+    dialects = PLAIN
     scope = "file"
     known = frozenset({"full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2"})
     exact = frozenset({"offload", "auto_wrap"})
@@ -480,7 +484,7 @@ class XlaOptionWithoutXla(Rule):
     """
 
     code, name, severity = "HFT010", "xla-option-without-xla", Severity.WARNING
-    dialects = TRAINERS
+    dialects = PLAIN
     scope = "file"
 
     def check(self, context: Context) -> Iterator[Finding]:
@@ -520,7 +524,7 @@ class PrefixNotRead(Rule):
     """
 
     code, name, severity = "HFT011", "prefix-not-read", Severity.WARNING
-    dialects = TRAINERS
+    dialects = PLAIN
     scope = "file"
 
     def check(self, context: Context) -> Iterator[Finding]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
-from fsdplint.dialects import Option, choose, is_known
+from fsdplint.dialects import choose, is_known
 from fsdplint.document import dotted, plain
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.generations import spoken_for
+from fsdplint_rules.guesses import guess
 from fsdplint_rules.open_files import hedged, is_open, misspelt
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class UnknownKey(Rule):
             close = misspelt(item) if is_open(context, item) else None
             claim = _unknown(context, item) if close or not is_open(context, item) else None
             if claim:
-                help = f"did you mean `{close}`?" if close else _suggestion(context, item)
+                meant = close or guess(context, item)
+                help = f"did you mean `{meant}`?" if meant else None
                 yield self.claimed(claim, context.at(item.path, "key"), f"unknown key `{item.path[-1]}`", help=help)
 
 
@@ -85,7 +87,10 @@ class MisplacedKey(Rule):
     scope = "file"
 
     def check(self, context: Context) -> Iterator[Finding]:
+        covered = spoken_for(context)
         for item in context.written:
+            if item.path in covered:
+                continue
             place = context.at(item.path, "key")
             fault = f"`{item.path[-1]}` has no meaning here"
             if item.option is not None and item.option.schema.get("x-elsewhere"):
@@ -115,24 +120,9 @@ def home_of(context: Context, item: Written) -> str | None:
 
 
 def _unknown(context: Context, item: Written) -> Claim | None:
-    claims = item.owner["x-misspelt"] if "x-misspelt" in item.owner and _suggestion(context, item) else None
+    claims = item.owner["x-misspelt"] if "x-misspelt" in item.owner and guess(context, item) else None
     claim = choose(claims or item.owner.get("x-unknown", []), context.versions, context.plan, plain(item.entry.value))
     return hedged(context, item, claim)
-
-
-def _suggestion(context: Context, item: Written) -> str | None:
-    options = (Option((*item.owner_path, name), schema, item.owner) for name, schema in item.owner.get("properties", {}).items())
-    names = [option.name for option in options if is_known(option, context.versions)]
-    prefix = item.owner.get("x-prefix", "")
-    key = str(item.path[-1])
-    close = _close(key, names) or _close(prefix + key.removeprefix(prefix).replace("-", "_"), names)
-    return f"did you mean `{close}`?" if close else None
-
-
-def _close(word: str, names: list[str]) -> str | None:
-    import difflib
-
-    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.75)), None)
 
 
 RULES = (UnknownKey(), MisplacedKey())

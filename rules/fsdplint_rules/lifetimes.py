@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import Severity
 from fsdplint.dialects import Claim, Written, choose, is_known, met
-from fsdplint.document import plain
+from fsdplint.document import Mapping, plain
 from fsdplint.rule import Context, Finding, Rule, noted
-from fsdplint_rules.generations import spoken_for
+from fsdplint_rules.generations import is_before, spoken_for
 from fsdplint_rules.open_files import hedged
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class VersionTooOld(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for item, known in _outside(context):
-            if _is_before(context, known):
+            if is_before(context, known):
                 claim = _absent(context, item)
                 if claim:
                     fault = f"`{item.path[-1]}` needs {known}{_learned(context, known)}"
-                    yield self.claimed(claim, context.at(item.path, "key"), fault, help=f"require {known}, or remove the key")
+                    yield self.claimed(claim, context.at(item.path, "key"), fault, help=_instead(item) or f"require {known}, or remove the key")
         if context.file is context.launch.main:
             yield from self._floors(context)
 
@@ -96,8 +96,9 @@ class DeprecatedKey(Rule):
     scope = "file"
 
     def check(self, context: Context) -> Iterator[Finding]:
+        covered = spoken_for(context)
         for item in context.written:
-            if item.option is None or not is_known(item.option, context.versions) or _successor(context, item):
+            if item.option is None or not is_known(item.option, context.versions) or _successor(context, item) or item.path in covered:
                 continue
             claim = _deprecation(context, item)
             if claim:
@@ -130,14 +131,14 @@ class RemovedKey(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for item, known in _outside(context):
-            if not _is_before(context, known) and not _successor(context, item):
+            if not is_before(context, known) and not _successor(context, item):
                 claim = _absent(context, item)
                 if claim:
                     yield self.claimed(
                         claim,
                         context.at(item.path, "key"),
                         f"`{item.path[-1]}` was removed (known to {known})",
-                        help="remove the key",
+                        help=_instead(item) or "remove the key",
                     )
 
 
@@ -170,10 +171,11 @@ class RenamedKey(Rule):
     scope = "file"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        outside = {item.path for item, known in _outside(context) if not _is_before(context, known)}
+        outside = {item.path for item, known in _outside(context) if not is_before(context, known)}
+        covered = spoken_for(context)
         for item in context.written:
             successor = _successor(context, item)
-            if not successor:
+            if not successor or item.path in covered:
                 continue
             gone = item.path in outside
             claim = _absent(context, item) if gone else _deprecation(context, item)
@@ -205,13 +207,24 @@ def _outside(context: Context) -> Iterator[tuple[Written, str]]:
             and "x-known" in option.schema
             and option.schema["x-known"] != "never"
             and not is_known(option, context.versions)
+            and not _speaks_through_keys(item)
         ):
             yield item, option.schema["x-known"]
 
 
-def _is_before(context: Context, known: str) -> bool:
-    """Whether the releases at hand are older than every release that knows a key."""
-    return all(context.versions.is_older(part) for part in known.split("|"))
+def _speaks_through_keys(item: Written) -> bool:
+    """Whether a section holds keys each of which has releases of its own."""
+    is_filled = isinstance(item.entry.value, Mapping) and bool(item.entry.value)
+    properties: dict[str, Any] = (item.option.schema.get("properties") or {}) if item.option is not None else {}
+    return is_filled and bool(properties) and _are_dated(properties)
+
+
+def _are_dated(properties: dict[str, Any]) -> bool:
+    return all("x-known" in schema or _are_dated(schema.get("properties", {"": {}})) for schema in properties.values())
+
+
+def _instead(item: Written) -> str | None:
+    return item.option.schema.get("x-instead") if item.option else None
 
 
 def _learned(context: Context, known: str) -> str:

@@ -94,7 +94,8 @@ class NothingToShard(Rule):
         if "FSD106" in context.table.schema.get("x-consequences", {}):
             yield from self._by_table(context, processes)
             return
-        at = context.home("processes")
+        home = context.home("processes")
+        at = home if home.path else plan.fsdp.place or home
         certain = context.launch.command is not None or not plan.processes.is_written
         outcome = "misleads" if certain else "ignored"
         if processes == 1 or processes < machines:
@@ -158,7 +159,7 @@ class BadMesh(Rule):
     """
 
     code, name = "FSD107", "bad-mesh"
-    sizes = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
+    sizes = ("dp_replicate", "dp_shard", "tp", "cp", "sp", "pp")
 
     def check(self, context: Context) -> Iterator[Finding]:
         plan = context.plan
@@ -173,10 +174,10 @@ class BadMesh(Rule):
             if ("when" in check and not context.versions.has(check["when"])) or not met(check.get("if"), plan):
                 continue
             guilty = _mesh_fault(check["fault"], size, plan.processes.value)
-            if guilty and plan.fsdp.value is not False:
+            if guilty and (plan.fsdp.value is not False or check.get("engine") == "any"):
                 here = next((n for n in guilty if n in written), written[0])
                 related = [(at[n], f"{n} {size[n]}") for n in guilty if n != here and n in written]
-                if check["fault"] == "product" and plan.processes.place:
+                if check["fault"] in ("product", "world", "remainder") and plan.processes.place:
                     related.append((plan.processes.place, f"{plan.processes.value} processes"))
                 yield self.finding(
                     at[here],
@@ -191,8 +192,17 @@ class BadMesh(Rule):
 def _mesh_fault(fault: str, size: dict[str, int], processes: int | None) -> list[str]:
     """The sizes at fault in one check of a table's ``x-mesh``; empty where the check is passed. Sizes that are all 1 make no mesh."""
     above = [name for name, number in size.items() if number > 1]
+    if fault == "world":
+        return (above or list(size)) if processes and processes > 0 and min(size.values()) > 0 and prod(size.values()) != processes else []
+    if fault == "remainder":
+        fixed = [name for name in above if name != "dp_shard"]
+        leftover = (processes or 0) % prod(size[name] for name in fixed)
+        return fixed if size["dp_shard"] == -1 and leftover else []
     if not above or min(size.values()) < 1:
         return []
+    if fault == "replicas-alone" and "dp_replicate" in above and not {"dp_shard", "cp"} & set(above):
+        others = [name for name in ("tp", "pp") if name in above]
+        return [*others, "dp_replicate"] if others else []
     if fault == "cp-and-sp" and {"cp", "sp"} <= set(above):
         return ["cp", "sp"]
     if fault == "pure-replicate" and "dp_replicate" in above and "dp_shard" not in above and {"tp", "cp"} & set(above):

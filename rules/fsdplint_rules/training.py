@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
-from fsdplint.dialects import choose
+from fsdplint.dialects import choose, fits, is_among
+from fsdplint.document import plain
 from fsdplint.plan import Precision
 from fsdplint.rule import Context, Finding, Rule, noted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fsdplint.dialects import Written
 
 
 class DoubleCheckpointing(Rule):
@@ -250,9 +253,19 @@ class ClippingWithFsdp(Rule):
             return
         for item in context.written:
             claims = item.option.schema.get("x-clipping") if item.option else None
-            claim = choose(claims, context.versions, context.plan) if claims else None
-            if claim:
-                yield self.claimed(claim, context.at(item.path, "entry"), "gradient clipping under FSDP")
+            if claims and _clips(context, item):
+                claim = choose(claims, context.versions, context.plan, plain(item.entry.value))
+                if claim:
+                    yield self.claimed(claim, context.at(item.path, "entry"), "gradient clipping under FSDP")
+
+
+def _clips(context: Context, item: Written) -> bool:
+    """Whether a bound of clipping is a number above 0, and no sibling key takes it out of the claims (``x-clipping-unless``)."""
+    value = plain(item.entry.value)
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or not fits({"format": "number-text"}, value) or float(value) <= 0:
+        return False
+    unless = item.option.schema.get("x-clipping-unless", {}) if item.option else {}
+    return not any(is_among(context.value(*item.path[:-1], key), values) for key, values in unless.items())
 
 
 class Fp8WithFsdp(Rule):

@@ -9,6 +9,7 @@ from fsdplint.dialects import Claim, Written, choose, fits, is_read, met, resolv
 from fsdplint.document import Scalar, plain
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule
+from fsdplint_rules.generations import spoken_for_by_value
 from fsdplint_rules.siblings import is_running
 
 if TYPE_CHECKING:
@@ -91,9 +92,10 @@ class SurprisingScalar(Rule):
 
 def _judged(context: Context) -> Iterator[tuple[Written, object, dict[str, Any]]]:
     """Every written value that the releases at hand read: (key, plain value, schema)."""
+    covered = spoken_for_by_value(context)
     for item in context.written:
         option = item.option
-        if option is None or not is_read(item, context.versions) or option.schema.get("x-elsewhere"):
+        if option is None or item.path in covered or not is_read(item, context.versions) or option.schema.get("x-elsewhere"):
             continue
         if not met(option.schema.get("x-only-if"), context.plan) or not met(item.owner.get("x-only-if"), context.plan):
             continue

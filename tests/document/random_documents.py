@@ -87,7 +87,7 @@ class YamlWriter(Writer):
 
     def mapping(self, indent: int, depth: int, first: str | None = None) -> list[str]:
         lines: list[str] = []
-        for number in range(self.draw(st.integers(1, 4))):
+        for number in range(self.draw(st.integers(1, 4) if depth else st.integers(1, 9))):
             if number or first is None:
                 lines += self.gap(indent)
             before = " " * indent if number or first is None else first
@@ -289,7 +289,7 @@ class JsonWriter(Writer):
         brackets = brackets or (self.pick("{}", "[]", None, None) if depth < 3 else None)
         if brackets is None:
             return str(self.pick("1", "true", "null", "1e-4", "-0.0", '"text"', '"a\\"b"', '"\\u00e9é"', "NaN", '"x, {y}"', '""'))
-        items = [self.item(brackets, depth + 1) for _ in range(self.draw(st.integers(0, 3)))]
+        items = [self.item(brackets, depth + 1) for _ in range(self.draw(st.integers(0, 3 if depth else 8)))]
         if self.step is None or not items or self.chance(15):
             return brackets[0] + self.pick(", ", ",").join(items) + brackets[1]
         below = "\0" + self.step * (depth + 1)

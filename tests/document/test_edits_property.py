@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fsdplint.document import Node, Path
 
-EXAMPLES = int(os.environ.get("FSDPLINT_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("FSDPLINT_EXAMPLES", "200"))
 NIGHTLY = "FSDPLINT_EXAMPLES" in os.environ
 PROFILE = settings(
     max_examples=EXAMPLES,
@@ -142,9 +142,10 @@ def expected(document: Document, before: Any, operation: Operation) -> Any:
 
 def put_behind(owner: dict[Any, Any], key: Any, value: Any, document: Document, operation: Insert) -> None:
     owner.pop(key, None)
-    sibling = None if operation.after is None else document.entry((*operation.path[:-1], operation.after))
+    node = document.node(operation.path[:-1])
+    siblings = [entry for entry in node.entries if entry.name == operation.after] if isinstance(node, Mapping) else []
     pairs = list(owner.items())
-    place = len(pairs) if sibling is None or sibling.inherited else list(owner).index(sibling.key) + 1
+    place = list(owner).index(siblings[0].key) + 1 if len(siblings) == 1 and not siblings[0].inherited else len(pairs)
     pairs.insert(place, (key, value))
     owner.clear()
     owner.update(pairs)

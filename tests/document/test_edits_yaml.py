@@ -63,6 +63,12 @@ CASES: dict[str, tuple[str, Operation, str]] = {
         "a:\n  x: 1\nc: 3\nb: 2\n",
     ),
     "insert with a sibling that is not there": ("a: 1\n", Insert(("b",), 2, "z"), "a: 1\nb: 2\n"),
+    "insert with a sibling that is written twice": ("a: 1\nb: 2\na: 3\nc: 4\n", Insert(("d",), 5, "a"), "a: 1\nb: 2\na: 3\nc: 4\nd: 5\n"),
+    "insert of missing parents does not look for the sibling among them": (
+        "a: 1\nb: 2\n",
+        Insert(("c", "d"), 3, "a"),
+        "a: 1\nb: 2\nc:\n  d: 3\n",
+    ),
     "insert takes the siblings' quotes": ('"a": 1\n', Insert(("b",), 2), '"a": 1\n"b": 2\n'),
     "insert of a block in the file's indentation": (
         "a:\n    - x\nb:\n   c: 1\n",
@@ -150,9 +156,9 @@ REFUSED: dict[str, tuple[str, Operation, str]] = {
     ),
     "a merged key": ("m: &m {x: 1}\na:\n  <<: *m\n  y: 1\n", Delete(("a", "x")), "'a.x' is merged from elsewhere"),
     "an own key over a merged one": (
-        "m: &m {x: 1}\na:\n  <<: *m\n  x: 2\n  y: 1\n",
+        "m: &m {x: 1}\na:\n  <<: [*m]\n  x: 2\n  y: 1\n",
         Delete(("a", "x")),
-        "something else in the file would change its meaning",
+        "'a.x' would then be merged from elsewhere",
     ),
     "a tagged value": ("a: !!str 5\n", Set(("a",), 2), "'a' has the tag 'tag:yaml.org,2002:str'"),
     "a key written twice": ("a: 1\nb: 2\na: 3\n", Delete(("a",)), "'a' is written twice"),

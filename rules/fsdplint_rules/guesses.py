@@ -1,0 +1,26 @@
+"""Which known key an unknown one was probably meant to be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fsdplint.dialects import Option, is_known
+
+if TYPE_CHECKING:
+    from fsdplint.dialects import Written
+    from fsdplint.rule import Context
+
+
+def guess(context: Context, item: Written) -> str | None:
+    """The nearest key that the releases at hand know in the same object; None where none comes near."""
+    options = (Option((*item.owner_path, name), schema, item.owner) for name, schema in item.owner.get("properties", {}).items())
+    names = [option.name for option in options if is_known(option, context.versions)]
+    prefix = item.owner.get("x-prefix", "")
+    key = str(item.path[-1])
+    return _close(key, names) or _close(prefix + key.removeprefix(prefix).replace("-", "_"), names)
+
+
+def _close(word: str, names: list[str]) -> str | None:
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.75)), None)
