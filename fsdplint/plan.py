@@ -127,13 +127,18 @@ class Fact(Generic[T]):
 class Plan:
     """The decisions of one launch. Every attribute is a Fact; one that nobody decides has the value None.
 
-    Engines: ``launcher`` is what accelerate starts the processes with (``fsdp``, ``deepspeed``, ``megatron-lm``, ``ddp``, ``xla``, ``sagemaker``, or ``none``); ``fsdp`` and ``deepspeed`` say whether the engine is on (place: what switches it), ``deepspeed_config`` the path or mapping.
+    Engines: ``launcher`` is what accelerate starts the processes with (``fsdp``, ``deepspeed``, ``megatron-lm``, ``ddp``, ``xla``,
+    ``sagemaker``, or ``none``); ``fsdp`` and ``deepspeed`` say whether the engine is on (place: what switches it), ``deepspeed_config``
+    the path or mapping.
     FSDP: ``fsdp_options`` (any FSDP option is written; place: the block), ``fsdp_version`` 1 or 2, ``sharding``, ``offload``,
     ``wrap_policy``, ``wrap_classes`` (names), ``min_num_params``, ``state_dict``, ``activation_checkpointing``, ``ram_efficient``,
     ``sync_module_states``, ``orig_params``, ``backward_prefetch``, ``forward_prefetch``, ``limit_all_gathers``.
-    Run: ``precision``, ``compile`` (on or off), ``fsdp2_compile`` (soup's own switch), ``gradient_checkpointing``, ``optimizer``, ``adapter`` (``lora``, ``qlora``),
-    ``quantization`` (``4bit``, ``8bit``, ``hqq`` ...), ``quant_storage`` (dtype name), ``save_only_model``, ``backend`` (``unsloth``, ``mlx``, ``transformers``),
-    ``model`` (name or path), ``task``. Machines: ``device``, ``processes`` (world size), ``machines``, mesh sizes ``dp_replicate``, ``dp_shard``, ``tp``, ``cp``, ``sp``, ``pp``.
+    Run: ``precision``, ``compile`` (on or off), ``fsdp2_compile`` (soup's own switch), ``gradient_checkpointing``, ``optimizer``,
+    ``adapter`` (``lora``, ``qlora``),
+    ``quantization`` (``4bit``, ``8bit``, ``hqq`` ...), ``quant_storage`` (dtype name), ``save_only_model``, ``backend`` (``unsloth``,
+    ``mlx``, ``transformers``),
+    ``model`` (name or path), ``task``. Machines: ``device``, ``processes`` (world size), ``machines``, mesh sizes ``dp_replicate``,
+    ``dp_shard``, ``tp``, ``cp``, ``sp``, ``pp``.
     """
 
     launcher: Fact[str]

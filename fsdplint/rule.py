@@ -49,7 +49,8 @@ class Finding:
 class Rule:
     """A pluggable rule. Subclasses state the attributes, describe themselves in the docstring (the rule's page) and write ``check``.
 
-    ``severity`` is the usual one (a finding may state another), ``facts`` the ids of the evidence, ``dialects`` those it speaks about (empty: all),
+    ``severity`` is the usual one (a finding may state another), ``facts`` the ids of the evidence, ``dialects`` those it speaks about
+    (empty: all),
     ``scope``: ``file`` runs for every file of a launch with that file's document, ``launch`` once per launch,
     ``needs_tree``: False for rules that also look at files which could not be read whole.
     """
@@ -134,7 +135,9 @@ class Context:
 
     @property
     def is_whole_launch(self) -> bool:
-        """Whether nothing outside the given files and flags can change the plan: the flags of a launcher are given, or the dialect is the whole story."""
+        """Whether nothing outside the given files and flags can change the plan: the flags of a launcher are given, or the dialect is the
+        whole story.
+        """
         command = self.launch.command
         return (command is not None and bool(command.dialect.starts)) or self.dialect.is_whole_story
 

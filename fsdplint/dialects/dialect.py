@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 class Dialect:
     """A framework's config files. Subclasses state the attributes, tell their files by content, and settle what keys mean together.
 
-    ``name`` is the contract's name, ``package`` the PyPI name whose releases decide, ``title`` the name in sentences, ``formats`` the document formats it is written in,
+    ``name`` is the contract's name, ``package`` the PyPI name whose releases decide, ``title`` the name in sentences, ``formats`` the
+    document formats it is written in,
     ``loader`` how the framework reads YAML (see ``fsdplint.document.parse``), ``is_whole_story``: no other file or flag can switch FSDP on,
-    ``is_companion``: such a file starts nothing, another one names it. ``starts``: of a launcher's command line, ``processes`` or the ``training`` itself.
+    ``is_companion``: such a file starts nothing, another one names it. ``starts``: of a launcher's command line, ``processes`` or the
+    ``training`` itself.
     """
 
     name: str

@@ -1,6 +1,7 @@
 """The named value formats of option tables: what upstream's own conversions accept beyond JSON Schema's types.
 
-A format takes a plain value and tells whether upstream can read it. Each is used by name in ``<dialect>.schema.json`` (``"format": "bool-word"``).
+A format takes a plain value and tells whether upstream can read it. Each is used by name in ``<dialect>.schema.json`` (``"format":
+"bool-word"``).
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ _INT_TEXT = re.compile(r"\s*[+-]?\d+(_\d+)*\s*")
 
 
 def word_bool(value: object) -> bool | None:
-    """The boolean that accelerate's ``str_to_bool`` (accelerate 1.15 utils/environment.py) and distutils' ``strtobool`` read; None where they raise."""
+    """The boolean that accelerate's ``str_to_bool`` (accelerate 1.15 utils/environment.py) and distutils' ``strtobool`` read; None where
+    they raise.
+    """
     word = str(value).lower()
     return True if word in TRUE_WORDS else False if word in FALSE_WORDS else None
 
@@ -49,7 +52,9 @@ def is_class_names(value: object) -> bool:
 
 
 def is_lax(value: object, kind: str) -> bool:
-    """Whether pydantic 2 in its lax mode reads a value as a JSON Schema type (run with pydantic 2.12): ``"2"``, ``2.0`` and true are integers, ``"yes"`` is a boolean."""
+    """Whether pydantic 2 in its lax mode reads a value as a JSON Schema type (run with pydantic 2.12): ``"2"``, ``2.0`` and true are
+    integers, ``"yes"`` is a boolean.
+    """
     if kind == "boolean":
         return word_bool(value) is not None or value in (0, 1)
     if kind == "integer":

@@ -26,7 +26,8 @@ _UNREADABLE = object()
 def read_options(plan: Plan, table: Table, document: Document, versions: Versions) -> None:
     """Put a fact into the plan for every decision that the table's keys carry: what is written and known, else the table's default.
 
-    Where several keys carry one decision, the first of the table wins and the others are its rivals. null counts as not written; a placeholder gives an unknown fact; a value that upstream cannot read gives None (the value rules speak of it).
+    Where several keys carry one decision, the first of the table wins and the others are its rivals. null counts as not written; a
+    placeholder gives an unknown fact; a value that upstream cannot read gives None (the value rules speak of it).
     """
     order = {option.path: rank for rank, option in enumerate(table.options.values())}
     found: dict[str, list[tuple[int, Fact[Any]]]] = {}

@@ -1,6 +1,7 @@
 """Option tables: the one list of a framework's keys, as annotated JSON Schema.
 
-Beside JSON Schema's own words (``type``, ``enum``, ``const``, ``minimum``, ``pattern``, ``format`` with the names of formats.py, ``items``, ``properties``) a property may say:
+Beside JSON Schema's own words (``type``, ``enum``, ``const``, ``minimum``, ``pattern``, ``format`` with the names of formats.py,
+``items``, ``properties``) a property may say:
 
 ``x-decision``    the Plan decision that the key carries
 ``x-known``       requirement in which the key exists (``accelerate>=1.6.0``); absent: always
@@ -18,37 +19,57 @@ Beside JSON Schema's own words (``type``, ``enum``, ``const``, ``minimum``, ``pa
 ``x-case``        "any": enum values are compared without case
 ``x-lax``         true: values are converted as pydantic does (``"2"`` is an integer, ``"yes"`` a boolean) before the type counts
 
-An object may say ``x-prefix`` (its keys may be written with or without it; ``x-prefix-known``: requirement in which it is read), ``x-unknown`` (claims about unknown keys; absent: any key is fine), and ``x-aliases`` {spelling: name}.
+An object may say ``x-prefix`` (its keys may be written with or without it; ``x-prefix-known``: requirement in which it is read),
+``x-unknown`` (claims about unknown keys; absent: any key is fine), and ``x-aliases`` {spelling: name}.
 The root says ``x-package`` (whose releases it follows), and
 ``x-consequences``  {rule code: claims}: what this framework does with a fault that a core rule finds (no claim: the rule is silent)
-``x-floors``        [{"needs": requirement, "when", "if", "at": decision, "outcome", "says", "facts"}]: package floors of FSDP itself (FSD401)
-``x-mesh``          [{"fault": word, "when", "if", "outcome", "says", "help", "facts"}]: checks of parallel sizes (FSD107; words: product, world (a product even where all sizes are 1),
-                    remainder (dp_shard -1 takes what the others leave), replicas-alone, cp-and-sp, pure-replicate, no-shard-dimension; "engine": "any": also without FSDP)
+``x-floors``        [{"needs": requirement, "when", "if", "at": decision, "outcome", "says", "facts"}]: package floors of FSDP itself
+                    (FSD401)
+``x-mesh``          [{"fault": word, "when", "if", "outcome", "says", "help", "facts"}]: checks of parallel sizes (FSD107; words: product,
+                    world (a product even where all sizes are 1),
+                    remainder (dp_shard -1 takes what the others leave), replicas-alone, cp-and-sp, pure-replicate, no-shard-dimension;
+                    "engine": "any": also without FSDP)
 ``x-optimizers``    [{"names": [values], "claims": claims}]: optimizers that fail under FSDP (FSD705)
-``x-generations``   [{"keys": [dotted keys], "values", "when", "written-for": requirement, "says", "outcome"}]: keys that tell a file of an older generation (FSD408; ``outcome``:
-                    also where a target is declared, else the keys then speak for themselves). For ``keys`` stands ``"gone": true``: all keys that have left the
-                    framework by their ``x-known``, with a declared target from ``"from": n`` of them on; or ``"whole": true``: the file as such, with ``help``
-and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "when", "outcome", "says", "help", "facts"}] (FSD202), ``x-clipping`` (claims, FSD706; with ``x-clipping-unless`` {sibling key: [values]}: not where one is written so), ``x-final-save`` (claims, FSD803).
+``x-generations``   [{"keys": [dotted keys], "values", "when", "written-for": requirement, "says", "outcome"}]: keys that tell a file of
+                    an older generation (FSD408; ``outcome``:
+                    also where a target is declared, else the keys then speak for themselves). For ``keys`` stands ``"gone": true``: all
+                    keys that have left the
+                    framework by their ``x-known``, with a declared target from ``"from": n`` of them on; or ``"whole": true``: the file
+                    as such, with ``help``
+and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "when", "outcome", "says", "help", "facts"}] (FSD202),
+``x-clipping`` (claims, FSD706; with ``x-clipping-unless`` {sibling key: [values]}: not where one is written so), ``x-final-save``
+(claims, FSD803).
 
-``x-required``    claims about the key where it is absent or null (FSD007), with ``x-flag``: the flag of the launch line that may give it instead
-``x-unread``      claims about a written key that nothing reads beside what else is written; ``x-fp8``: claims about an fp8 setting under FSDP (FSD707)
+``x-required``    claims about the key where it is absent or null (FSD007), with ``x-flag``: the flag of the launch line that may give it
+                  instead
+``x-unread``      claims about a written key that nothing reads beside what else is written; ``x-fp8``: claims about an fp8 setting under
+                  FSDP (FSD707)
 
 ``x-staged``      claims about a key that the schema takes and nothing reads, with another value than its default (soup)
 The root of soup's table says
-``x-clashes``     [{"at": key, "keys": {key: values or "on"}, "unless": {key: values}, "written": true, "claims": claims}]: options that soup
+``x-clashes``     [{"at": key, "keys": {key: values or "on"}, "unless": {key: values}, "written": true, "claims": claims}]: options that
+                  soup
                   refuses together; keys are dotted, defaults count, ``on`` is anything written that asks for something
 
-``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-absent``, else its ``x-unknown``)
-``x-instead``     what to write in releases that do not know the key; ``x-brought``: true where a module that an open file names may bring the key back
-``x-while``       [{dotted key: value}]: alternatives of other keys' values beside which the key is read, also on the object that holds it (see fsdplint_rules.siblings)
+``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-absent``, else its
+                  ``x-unknown``)
+``x-instead``     what to write in releases that do not know the key; ``x-brought``: true where a module that an open file names may bring
+                  the key back
+``x-while``       [{dotted key: value}]: alternatives of other keys' values beside which the key is read, also on the object that holds it
+                  (see fsdplint_rules.siblings)
 ``x-misspelt``    on an object: claims about an unknown key that is nearly a known one, where they differ from ``x-unknown``
 
-``x-extends`` names the table that this one is laid over (``null`` takes a word away); ``"$ref": "#/$defs/NAME"`` in a property stands for the words of ``$defs``.
-``x-open`` on the root: the script's own argument classes may take keys that the table lacks (see fsdplint_rules.open_files); "every level": below the top, too; ``x-unless``: who may take them.
+``x-extends`` names the table that this one is laid over (``null`` takes a word away); ``"$ref": "#/$defs/NAME"`` in a property stands for
+the words of ``$defs``.
+``x-open`` on the root: the script's own argument classes may take keys that the table lacks (see fsdplint_rules.open_files); "every
+level": below the top, too; ``x-unless``: who may take them.
 
-A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "type": type, "pattern": text, "outcome": word, "says": text, "help": text, "facts": [ids]}; of several the first that
-holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value``, ``type`` and ``pattern`` bound a claim about a key to some of its values (text: case aside, but for patterns).
-A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs; in ``.key``: the key at which it is written; or in ``.rival``: what another place asks for instead.
+A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "type": type, "pattern": text, "outcome": word, "says":
+text, "help": text, "facts": [ids]}; of several the first that
+holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value``, ``type`` and ``pattern`` bound a
+claim about a key to some of its values (text: case aside, but for patterns).
+A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs; in ``.key``: the key at which
+it is written; or in ``.rival``: what another place asks for instead.
 An entry of ``x-values`` may have an ``if``, too.
 """
 
@@ -75,7 +96,8 @@ NEVER = "never"
 
 
 class Claim(NamedTuple):
-    """What upstream does in the versions at hand: the outcome, a sentence that says so, what to write instead, and the facts it rests on."""
+    """What upstream does in the versions at hand: the outcome, a sentence that says so, what to write instead, and the facts it rests on.
+    """
 
     outcome: str
     says: str

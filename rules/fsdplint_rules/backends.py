@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 class UnslothWithFsdp(Rule):
     """## What it does
-    Finds unsloth together with FSDP: unsloth before 2026.10.7, and soup's `backend: unsloth` always. A model id `unsloth/...` is not the backend.
+    Finds unsloth together with FSDP: unsloth before 2026.10.7, and soup's `backend: unsloth` always. A model id `unsloth/...` is not the
+    backend.
 
     ## Why it matters
     unsloth's kernels own the parameters; sharded by FSDP they crash, or train on one process.

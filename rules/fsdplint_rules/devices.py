@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 class FsdpNeedsAccelerator(Rule):
     """## What it does
-    Finds FSDP on a device where the framework does not shard: cpu, mps and mlx under accelerate, the HF Trainer and Lightning; anything but cuda under soup.
+    Finds FSDP on a device where the framework does not shard: cpu, mps and mlx under accelerate, the HF Trainer and Lightning; anything
+    but cuda under soup.
 
     Speaks only where a file, the launch or `--device` names the device. ROCm, XPU, NPU, HPU, MLU and MUSA are fine under accelerate.
 
@@ -53,7 +54,8 @@ class FsdpNeedsAccelerator(Rule):
 
 class FeatureNeedsCuda(Rule):
     """## What it does
-    Finds other features of a file that the named device lacks: 8-bit optimizers and bitsandbytes quantization, tf32, NCCL options, soup's pipeline parallelism.
+    Finds other features of a file that the named device lacks: 8-bit optimizers and bitsandbytes quantization, tf32, NCCL options, soup's
+    pipeline parallelism.
 
     ## Why it matters
     The feature's library fails at import or at the first step.

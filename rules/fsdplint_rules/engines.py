@@ -24,7 +24,8 @@ class FsdpWithDeepspeed(Rule):
     Finds launches that configure FSDP and DeepSpeed together.
 
     ## Why it matters
-    Both engines shard the same parameters. The HF Trainer, axolotl (with its `fsdp` list) and soup refuse the pair; accelerate obeys `distributed_type` and drops the
+    Both engines shard the same parameters. The HF Trainer, axolotl (with its `fsdp` list) and soup refuse the pair; accelerate obeys
+    `distributed_type` and drops the
     other block without a word; axolotl with `fsdp_config` alone does not notice.
 
     ## Example
@@ -170,7 +171,8 @@ class VersionConflict(Rule):
 
 class ContradictoryOptions(Rule):
     """## What it does
-    Finds two options of one file of which one must lose: `full_shard` beside `shard_grad_op`, `offload` in the list beside `offload_params: false`.
+    Finds two options of one file of which one must lose: `full_shard` beside `shard_grad_op`, `offload` in the list beside
+    `offload_params: false`.
 
     ## Why it matters
     Which of them wins is nowhere in the file.
@@ -225,7 +227,8 @@ class LaunchDisagreement(Rule):
     Finds files or flags of one launch that say different things, and says who wins.
 
     ## Why it matters
-    Every file for itself looks right. What runs is a mixture: of an accelerate file's FSDP block, offloading and activation checkpointing leak through where the training
+    Every file for itself looks right. What runs is a mixture: of an accelerate file's FSDP block, offloading and activation checkpointing
+    leak through where the training
     file sets FSDP up again.
 
     ## Example

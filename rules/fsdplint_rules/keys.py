@@ -106,7 +106,9 @@ class MisplacedKey(Rule):
 
 
 def home_of(context: Context, item: Written) -> str | None:
-    """Where a key that is unknown at its place belongs, as a dotted path; None for a key that the table has nowhere else, or at several places."""
+    """Where a key that is unknown at its place belongs, as a dotted path; None for a key that the table has nowhere else, or at several
+    places.
+    """
     key = str(item.path[-1])
     if is_open(context, item):
         return None

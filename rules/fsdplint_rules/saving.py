@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 class StateDictUnsupported(Rule):
     """## What it does
-    Finds state dict types that the FSDP version cannot do in the target: LOCAL_STATE_DICT under FSDP2, FULL_STATE_DICT under FSDP2 in accelerate 1.6.0.
+    Finds state dict types that the FSDP version cannot do in the target: LOCAL_STATE_DICT under FSDP2, FULL_STATE_DICT under FSDP2 in
+    accelerate 1.6.0.
 
     ## Why it matters
     Every worker raises when the plugin is built.

@@ -57,7 +57,8 @@ class InvalidValue(Rule):
 
 class SurprisingScalar(Rule):
     """## What it does
-    Finds YAML 1.1 scalars that read as something else than they look like, where the framework cares: `no` is false, `1e8` and `"true"` are text.
+    Finds YAML 1.1 scalars that read as something else than they look like, where the framework cares: `no` is false, `1e8` and `"true"`
+    are text.
 
     ## Why it matters
     `mixed_precision: no` is not the word no, and `bf16: "false"` is a text that counts as true.

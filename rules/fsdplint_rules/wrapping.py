@@ -19,7 +19,8 @@ class NoWrapPolicy(Rule):
     Finds FSDP over a model that becomes one single FSDP unit, and layer classes that are named and not used.
 
     ## Why it matters
-    One unit gathers the whole model for every forward: the memory that sharding saves is taken back. It runs as written, so it is advice, unless a layer class is written in vain.
+    One unit gathers the whole model for every forward: the memory that sharding saves is taken back. It runs as written, so it is advice,
+    unless a layer class is written in vain.
 
     ## Example
     ```yaml
@@ -137,7 +138,8 @@ def _takes_lists(context: Context, place: Place) -> bool:
 
 class WrapOptionsClash(Rule):
     """## What it does
-    Finds a size and a layer class together where upstream refuses or drops one, a size without the size policy, and a size policy without a size.
+    Finds a size and a layer class together where upstream refuses or drops one, a size without the size policy, and a size policy without
+    a size.
 
     ## Why it matters
     The wrapping that runs is not the one that was tuned.
@@ -163,7 +165,8 @@ class WrapOptionsClash(Rule):
     ```
 
     ## Versions and evidence
-    acc-min-num-without-size-policy, acc-min-num-params-zero, acc-size-wrap-default, TRF-FSDP-05, TRF-FSDP-06, TRF-FSDP-07, axo-size-wrap (run).
+    acc-min-num-without-size-policy, acc-min-num-params-zero, acc-size-wrap-default, TRF-FSDP-05, TRF-FSDP-06, TRF-FSDP-07, axo-size-wrap
+    (run).
     """
 
     code, name, severity = "FSD603", "wrap-options-clash", Severity.WARNING

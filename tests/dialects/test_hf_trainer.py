@@ -164,7 +164,7 @@ def test_the_file_of_fsdp_config_completes_the_plan() -> None:
         ("bf16: true\n", Precision.BF16),
         ("fp16: true\nbf16: false\n", Precision.FP16),
         ("bf16: false\n", Precision.NONE),
-        ("output_dir: out\n", None),
+        ("output_dir: out\n", Precision.NONE),
     ],
 )
 def test_precision(text: str, expected: Precision | None) -> None:

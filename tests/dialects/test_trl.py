@@ -29,7 +29,7 @@ def test_own_defaults() -> None:
     plan = read(HEAD, dialect="trl")
     assert (plan.precision.value, plan.gradient_checkpointing.value) == (Precision.BF16, True)
     older = read(HEAD, dialect="trl", target=["trl==0.18.2"])
-    assert (older.precision.value, older.gradient_checkpointing.value) == (None, False)
+    assert (older.precision.value, older.gradient_checkpointing.value) == (Precision.NONE, False)
     assert read(HEAD + "fp16: true\n", dialect="trl").precision.value is Precision.FP16
     assert read(HEAD + "bf16: false\n", dialect="trl").precision.value is Precision.NONE
 
