@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from fsdplint import releases
 from fsdplint.diagnostics import TargetInfo
+from fsdplint.versions import exact, full
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fsdplint.launch import Launch
-    from fsdplint.target import Target
+    from fsdplint.target import Pin, Target
 
 FAMILY = ("trl", "transformers", "accelerate")
 """Packages that trainers stand on, each on the next; what stands on any of them is judged by the later ones as well."""
@@ -23,9 +24,14 @@ def assumed(launch: Launch, target: Target) -> dict[str, TargetInfo]:
     names = [name for file in files for name in _judges(file.dialect.package, target)]
     pins = target.pins
     names += [name for name, pin in pins.items() if pin.declared]
-    return {
-        name: TargetInfo(pins[name].specifier, pins[name].source, pins[name].declared) for name in dict.fromkeys(names) if name in pins
-    }
+    return {name: _info(pins[name]) for name in dict.fromkeys(names) if name in pins}
+
+
+def _info(pin: Pin) -> TargetInfo:
+    """A mere bound of a requirement file is shown as the release that was taken for it, with the bound in its source."""
+    if pin.declared or exact(pin.specifier) is not None or not pin.points:
+        return TargetInfo(pin.specifier, pin.source, pin.declared)
+    return TargetInfo(f"=={full(pin.points[0])}", f"newest known that {pin.source} allows, {pin.specifier}", pin.declared)
 
 
 def _judges(package: str, target: Target) -> Iterator[str]:

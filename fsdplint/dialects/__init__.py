@@ -60,6 +60,7 @@ DIALECTS: dict[str, str] = {
     "lightning": "fsdplint.dialects.lightning:Lightning",
     "deepspeed": "fsdplint.dialects.deepspeed:Deepspeed",
     "torchtitan": "fsdplint.dialects.torchtitan:Torchtitan",
+    "torchtune": "fsdplint.dialects.torchtune:Torchtune",
 }
 """Every dialect by name, and where its class is; those that tell their files at a glance first."""
 

@@ -20,6 +20,7 @@ READS = "torchtitan<0.3.0"
 _SECTIONS = frozenset(
     {
         "job",
+        "model",
         "profiling",
         "metrics",
         "optimizer",
@@ -37,7 +38,34 @@ _SECTIONS = frozenset(
         "validation",
     }
 )
-_OWN = frozenset({"activation_checkpoint", "parallelism", "profiling", "lr_scheduler", "fault_tolerance", "quantize"})
+_OWN = frozenset({"activation_checkpoint", "fault_tolerance", "quantize"})
+_TELLING = frozenset(
+    {
+        "flavor",
+        "converters",
+        "hf_assets_path",
+        "dump_folder",
+        "custom_config_module",
+        "use_for_integration_test",
+        "save_traces_folder",
+        "save_tb_folder",
+        "local_batch_size",
+        "enable_cpu_offload",
+        "mixed_precision_param",
+        "data_parallel_degree",
+        "data_parallel_shard_degree",
+        "data_parallel_replicate_degree",
+        "tensor_parallel_degree",
+        "context_parallel_degree",
+        "pipeline_parallel_degree",
+        "expert_parallel_degree",
+        "sequence_parallel_degree",
+        "fsdp_reshard_after_forward",
+        "enable_checkpoint",
+        "selective_ac_option",
+        "enable_fsdp_float8_all_gather",
+    }
+)
 _PRECISIONS = {"bfloat16": Precision.BF16, "float16": Precision.FP16, "float32": Precision.NONE}
 _HYBRIDS = {Sharding.FULL_SHARD: Sharding.HYBRID_SHARD, Sharding.SHARD_GRAD_OP: Sharding.HYBRID_SHARD_ZERO2}
 _RESHARD = ("parallelism", "fsdp_reshard_after_forward")
@@ -56,15 +84,16 @@ class Torchtitan(Dialect):
     formats = ("toml",)
 
     def recognise(self, document: Document) -> int:
-        """By three or more of its sections, one of them nobody else's, beside a `[model]` with a name or a flavor."""
+        """By three or more of its sections, a `[model]` with a name or a flavor among them, and sections and keys that nobody else has."""
         root = document.root
-        model = root.get("model") if isinstance(root, Mapping) else None
-        if not isinstance(root, Mapping) or not isinstance(model, Mapping) or not ("name" in model or "flavor" in model):
+        if not isinstance(root, Mapping):
             return 0
-        sections = {key for key in root.keys() if key in _SECTIONS and isinstance(root.get(key), Mapping)}  # noqa: SIM118 -- a Mapping is no dict
-        if len(sections) < 3:
+        sections = {name: section for name in _SECTIONS if isinstance(section := root.get(name), Mapping)}
+        model = sections.get("model")
+        if model is None or len(sections) < 3 or not ("name" in model or "flavor" in model):
             return 0
-        return 95 if sections & _OWN or ("flavor" in model and "training" in sections) else 30
+        evidence = len(_OWN & sections.keys()) + sum(key in _TELLING for section in sections.values() for key in section.keys())  # noqa: SIM118 -- a Mapping is no dict
+        return 95 if evidence > 1 else 60 * evidence
 
     def is_open(self, document: Document) -> bool:
         """Whether the file names a module whose config classes may bring keys of their own (0.2.0 and later)."""

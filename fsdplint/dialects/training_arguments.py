@@ -220,8 +220,9 @@ class _Reading:
         unable = [stated for stated in (word, *(word.rivals if word else ())) if stated and stated.value not in _RESHARD.values()]
         if first and unable:
             return Fact(None, unable[0].place, written=unable[0].value)
-        if key is not None and key.value is not None:
-            return key.beating(word) if word and self.switch.value(("fsdp",)) is not True else key
+        if key is not None:
+            is_rival = word is not None and key.value is not None and self.switch.value(("fsdp",)) is not True
+            return key.beating(word) if is_rival and word else key
         if "reshard" in self.era:
             runs = _RESHARD[self.era["reshard"]]
             because = f"FSDP2 of {self.release} reshards only where `reshard_after_forward: true` is written"

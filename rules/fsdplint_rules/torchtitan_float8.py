@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.rule import Context, Finding, Rule
+from fsdplint_rules.generations import spoken_for
 from fsdplint_rules.torchtitan_job import Clash, Job
 from fsdplint_rules.torchtitan_parallel import CP, PP, TP
 
@@ -70,7 +71,7 @@ class UnknownConverter(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         listed = Job(context).value(CONVERTERS)
-        if not context.versions.has("torchtitan<0.3.0") or not isinstance(listed, list):
+        if not context.versions.has("torchtitan<0.3.0") or not isinstance(listed, list) or ("model", "converters") in spoken_for(context):
             return
         is_old = context.versions.has("torchtitan<0.2.0")
         for index, name in enumerate(listed):
@@ -362,7 +363,7 @@ class IdleFloat8Setting(Clash):
     def guilty(self, job: Job) -> tuple[str, ...]:
         name = "float8" if job.has("torchtitan<0.2.0") else "quantize.linear.float8"
         gather = f"{name}.enable_fsdp_float8_all_gather"
-        known = name in job.converters or job.is_open(CONVERTERS) or not isinstance(job.value(CONVERTERS), list)
+        known = any("float8" in converter for converter in job.converters) or not isinstance(job.value(CONVERTERS), list)
         return (gather,) if not known and job.on(gather) else ()
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule
+from fsdplint_rules.generations import spoken_for
 from fsdplint_rules.siblings import setting
 
 if TYPE_CHECKING:
@@ -55,8 +56,10 @@ class Job:
 
     @property
     def compiles_model(self) -> bool:
-        """Whether the model is surely compiled, or nobody knows: a placeholder stands where it is decided."""
+        """Whether the model is surely compiled, or nobody knows: a placeholder stands where it is decided, or the switch of releases before 0.2.0."""
         if any(self.is_open(key) for key in (*_SWITCHES, "compile.components")):
+            return True
+        if self.has("torchtitan>=0.2.0") and self.context.value("training", "compile"):
             return True
         components = self.value("compile.components")
         listed = isinstance(components, (list, str)) and "model" in components
@@ -94,6 +97,8 @@ class Clash(Rule):
         if not keys:
             return
         first, *others = [tuple(key.split(".")) for key in keys]
+        if first in spoken_for(context):
+            return
         related = [(context.at(path), f"`{'.'.join(path)}` is written here") for path in others if context.document.has(path)]
         yield self.finding(
             context.at(first),

@@ -1,0 +1,65 @@
+"""Options of one file that a framework refuses or drops together, as its option table states them (``x-clashes``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fsdplint.dialects import choose, default, is_among
+from fsdplint.plan import is_placeholder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fsdplint.dialects import Claim
+    from fsdplint.document import Path
+    from fsdplint.plan import Plan
+    from fsdplint.rule import Context
+
+NOTHING: tuple[object, ...] = (None, False, "", [], {})
+"""What asks for nothing."""
+
+
+class Clash(NamedTuple):
+    """Options that clash: what is wrong in words, where to say it, where the other options stand, and what happens."""
+
+    fault: str
+    at: Path
+    others: tuple[Path, ...]
+    claim: Claim
+
+
+def split(dotted: str) -> Path:
+    """A dotted key of the option table as the path at which a flat file has it."""
+    return tuple(dotted.split("."))
+
+
+def clashes(context: Context, plan: Plan, locate: Callable[[str], Path] = split) -> Iterator[Clash]:
+    """Every clash of the table that the file has under a plan; ``locate`` tells where the file has (or would have) a dotted key."""
+    for clash in context.table.schema.get("x-clashes", []):
+        paths = {key: locate(key) for key in clash["keys"]}
+        if all(is_so(context, key, paths[key], wanted) for key, wanted in clash["keys"].items()):
+            claim = choose(clash["claims"], context.versions, plan)
+            if claim:
+                at = paths[clash["at"]]
+                others = tuple(path for path in paths.values() if path != at and context.document.has(path))
+                yield Clash(clash["fault"], at, others, claim)
+
+
+def is_so(context: Context, key: str, path: Path, wanted: str | list[Any]) -> bool:
+    """Whether a key is as a clash wants it: ``on`` (written, and asks for something), ``off`` (does not, by default perhaps), ``true`` (asks for
+    something, by default perhaps), ``set`` (not null), ``absent``, ``>1``, or one of some values, the default among them.
+    """
+    value, written = context.document.value(path), context.document.has(path)
+    if is_placeholder(value):
+        return False
+    option = context.table.options.get(split(key))
+    used = value if written or option is None else default(option.schema, context.versions)
+    if wanted == "on":
+        return written and used not in NOTHING
+    if wanted in ("off", "true"):
+        return (used in NOTHING) is (wanted == "off")
+    if wanted in ("set", "absent"):
+        return (value is None) is (wanted == "absent")
+    if wanted == ">1":
+        return isinstance(used, int) and not isinstance(used, bool) and used > 1
+    return isinstance(wanted, list) and is_among(used, wanted)
