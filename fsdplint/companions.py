@@ -43,8 +43,12 @@ def companions(file: ConfigFile, location: str) -> Companions:
 
 
 def _settled(key: str) -> str | None:
-    """``deepspeed`` for the keys that name a DeepSpeed JSON: it has no key by which every such file could be told."""
-    return "deepspeed" if key.rpartition(".")[2].startswith("deepspeed") and "deepspeed" in DIALECTS else None
+    """The dialect of the files that a key names, where their own keys do not tell it for sure: a DeepSpeed JSON may hold
+    almost anything, and ms-swift reads every JSON that its ``fsdp`` names as its own.
+    """
+    last = key.rpartition(".")[2]
+    name = "deepspeed" if last.startswith("deepspeed") or last == "config_file" else "ms-swift" if key == "fsdp" else None
+    return name if name in DIALECTS else None
 
 
 def _place(written: str, folder: str) -> str | None:

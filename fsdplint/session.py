@@ -164,11 +164,14 @@ class Session:
         from fsdplint.companions import companions
 
         named = companions(member.file, member.input.location)
-        present = {os.path.realpath(one.input.location) for one in members} if named.found else set()
+        present = {os.path.realpath(one.input.location): one for one in members} if named.found else {}
         for item, dialect in named.found:
             place = os.path.realpath(item.location)
-            if place not in present:
+            known = present.get(place)
+            if known is None or (known is not member and dialect not in (None, known.status.dialect)):
                 companion = load(item._replace(path=self.given.get(place, item.path)), dialect)
+                if known is not None:  # what names a file knows better what it is read as
+                    members.remove(known)
                 members += [companion] if companion.file is not None else []
         return list(named.missing)
 

@@ -40,8 +40,9 @@ class _Staged(NamedTuple):
 
 
 def write(path: str | Path, data: bytes, *, expected: bytes | None = None) -> None:
-    """Give an existing file other bytes. Mode, links to it, and where possible owner and attributes stay.
+    """Give an existing file other bytes. Mode, symbolic links, and where possible owner and attributes stay.
 
+    A second hard link to the file keeps the old content, as with any rename.
     Raises WriteError if that cannot be done, or if the file no longer holds `expected`.
     """
     write_all([Rewrite(path, data, expected)])

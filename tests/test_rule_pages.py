@@ -64,7 +64,7 @@ def test_codes_and_names_are_unique() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_page_is_whole(rule: Rule) -> None:
-    assert re.fullmatch(r"(FSD|ACC|HFT|TRL|AXO|LLF|SWF|SOU|LIT|TTN|TUN|CMP|DSP)\d{3}", rule.code)
+    assert re.fullmatch(r"(FSD|ACC|HFT|TRL|AXO|LLF|SWF|SOU|LIT|TTN|TUN|CMP|DSP|NEM|VRL)\d{3}", rule.code)
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
     titles = list(sections(rule))
     assert [title for title in titles if title in HEADINGS] == HEADINGS

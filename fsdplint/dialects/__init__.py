@@ -54,13 +54,18 @@ DIALECTS: dict[str, str] = {
     "accelerate": "fsdplint.dialects.accelerate:Accelerate",
     "axolotl": "fsdplint.dialects.axolotl:Axolotl",
     "llama-factory": "fsdplint.dialects.llama_factory:LlamaFactory",
+    "ms-swift": "fsdplint.dialects.ms_swift:MsSwift",
     "soup": "fsdplint.dialects.soup:Soup",
     "hf-trainer": "fsdplint.dialects.hf_trainer:HfTrainer",
     "trl": "fsdplint.dialects.trl:Trl",
     "lightning": "fsdplint.dialects.lightning:Lightning",
+    "litgpt": "fsdplint.dialects.litgpt:Litgpt",
     "deepspeed": "fsdplint.dialects.deepspeed:Deepspeed",
     "torchtitan": "fsdplint.dialects.torchtitan:Torchtitan",
     "torchtune": "fsdplint.dialects.torchtune:Torchtune",
+    "composer": "fsdplint.dialects.composer:Composer",
+    "nemo-automodel": "fsdplint.dialects.nemo_automodel:NemoAutomodel",
+    "verl": "fsdplint.dialects.verl:Verl",
 }
 """Every dialect by name, and where its class is; those that tell their files at a glance first."""
 

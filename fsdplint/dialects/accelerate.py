@@ -29,6 +29,14 @@ _TELLING = frozenset(
 )
 """Keys beside which a file is accelerate's even where the two that tell it at once are missing or misspelt."""
 
+_FOREIGN = frozenset(
+    {
+        *("base_model", "model_name_or_path", "model", "data", "datasets", "dataset_name", "trainer", "training", "output_dir"),
+        *("learning_rate", "per_device_train_batch_size"),
+    }
+)
+"""Keys of training files: one that has them and the launcher's is read by a script of its own, or by two tools."""
+
 _LAUNCHERS = {"FSDP": "fsdp", "DEEPSPEED": "deepspeed", "MEGATRON_LM": "megatron-lm", "XLA": "xla", "TPU": "xla"}
 _UNDISTRIBUTED = ("NO", "MULTI_CPU", "TP", "MPS")
 _DEVICES = {
@@ -57,6 +65,8 @@ class Accelerate(Dialect):
         if not isinstance(root, Mapping):
             return 0
         keys = root.keys()
+        if not _FOREIGN.isdisjoint(keys):
+            return 0
         telling = sum(key in _TELLING for key in keys)
         if "distributed_type" in keys:
             return 100 if telling else 60

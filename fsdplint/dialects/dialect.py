@@ -12,8 +12,9 @@ from fsdplint.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fsdplint.document import Document
+    from fsdplint.document import Document, Path
     from fsdplint.launch import ConfigFile
+    from fsdplint.plan import Fact
     from fsdplint.target import Versions
 
 
@@ -62,6 +63,10 @@ class Dialect:
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """Decide what keys mean together: what turns an engine on, which FSDP version is in force, which sharding really runs."""
+
+    def version_at(self, plan: Plan, document: Document, path: Path) -> Fact[int]:  # noqa: ARG002
+        """The FSDP version in force where a key stands: the plan's, unless a file shards several models, each in its own way."""
+        return plan.fsdp_version
 
     def is_open(self, document: Document) -> bool:
         """Whether the top level may hold keys that the table lacks and that others read: the script's own, or a plugin's."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from fsdplint.dialects.dialect import Dialect
-from fsdplint.dialects.table import NEVER, Table, spelled
-from fsdplint.dialects.reading import read_options
-from fsdplint.dialects.training_arguments import FSDP_DECISIONS, settle_arguments, settle_fsdp
 from fsdplint.diagnostics import Place
+from fsdplint.dialects.dialect import Dialect
+from fsdplint.dialects.reading import read_options
+from fsdplint.dialects.table import NEVER, Table, spelled
+from fsdplint.dialects.training_arguments import FSDP_DECISIONS, settle_arguments, settle_fsdp
 from fsdplint.document import Mapping
 from fsdplint.plan import Fact, Plan
 
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
 
 FOREIGN = frozenset(
     """
-    compute_environment distributed_type main_training_function
-    base_model micro_batch_size sequence_len val_set_size datasets
-    stage finetuning_type cutoff_len template dataset_dir
-    tuner_type train_type tuner_backend rlhf_type swift_version
-    base data training trainer strategy job metrics activation_checkpoint parallelism
-    zero_optimization train_micro_batch_size_per_gpu train_loader algorithms loggers variables
-    checkpointer metric_logger defaults actor_rollout_ref hydra class_path apiVersion kind jobs steps services
+    compute_environment distributed_type main_training_function base_model micro_batch_size sequence_len val_set_size datasets
+    stage finetuning_type cutoff_len template dataset_dir tuner_type train_type tuner_backend rlhf_type swift_version base data
+    training trainer strategy job metrics activation_checkpoint parallelism zero_optimization train_micro_batch_size_per_gpu
+    train_loader algorithms loggers variables checkpointer metric_logger defaults actor_rollout_ref hydra class_path apiVersion
+    kind jobs steps services
     """.split()  # noqa: SIM905
 )
 """Top-level keys that only other frameworks' files have."""
 
 COMMON = frozenset(
     """
-    output_dir seed debug project log_level optim run_name use_cache local_rank weight_decay do_eval do_train learning_rate max_steps eval_steps save_steps
-    max_grad_norm fp16 bf16 tf32 deepspeed gradient_accumulation_steps gradient_checkpointing activation_checkpointing resume_from_checkpoint warmup_steps
+    output_dir seed debug project log_level optim run_name use_cache local_rank weight_decay do_eval do_train learning_rate
+    max_steps eval_steps save_steps max_grad_norm fp16 bf16 tf32 deepspeed gradient_accumulation_steps gradient_checkpointing
+    activation_checkpointing resume_from_checkpoint warmup_steps
     """.split()  # noqa: SIM905
 )
 """Keys of TrainingArguments that many other files have as well."""
@@ -56,7 +55,7 @@ class HfTrainer(Dialect):
         """By the keys that nobody but TrainingArguments has; a file of ``fsdp_config`` alone by its vocabulary."""
         if not isinstance(document.root, Mapping):
             return 0
-        keys = [key for key in document.root.keys() if isinstance(key, str)]
+        keys = top_level(document)
         if not FOREIGN.isdisjoint(keys):
             return 0
         if _is_fragment(keys, self.table):
@@ -74,8 +73,7 @@ class HfTrainer(Dialect):
         return 0
 
     def for_document(self, document: Document) -> Dialect:
-        keys = [key for key in document.root.keys() if isinstance(key, str)] if isinstance(document.root, Mapping) else []
-        return _fragment(type(self)) if _is_fragment(keys, self.table) else self
+        return _fragment(self.name) if _is_fragment(top_level(document), self.table) else self
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         settle_arguments(plan, document, versions)
@@ -129,14 +127,20 @@ class FsdpConfigFile(HfTrainer):
         return []
 
 
-@lru_cache(maxsize=None)
-def _fragment(kind: type[HfTrainer]) -> FsdpConfigFile:
+@cache
+def _fragment(name: str) -> FsdpConfigFile:
     fragment = FsdpConfigFile()
-    fragment.name = kind.name
+    fragment.name = name
     return fragment
 
 
-@lru_cache(maxsize=None)
+def top_level(document: Document) -> list[str]:
+    """The top-level keys of a document that are text; none where it is no mapping."""
+    names = document.root.keys() if isinstance(document.root, Mapping) else ()
+    return [name for name in names if isinstance(name, str)]
+
+
+@cache
 def own_options(table: Table) -> frozenset[str]:
     """The top-level keys that some release of the argument classes takes."""
     properties = table.schema["properties"].items()
@@ -159,8 +163,9 @@ def _has_components(document: Document) -> bool:
 
 _TELLING = frozenset(
     """
-    transformer_layer_cls_to_wrap backward_prefetch forward_prefetch reshard_after_forward cpu_ram_efficient_loading sync_module_states use_orig_params
-    auto_wrap_policy state_dict_type limit_all_gathers min_num_params xla_fsdp_v2 xla_fsdp_grad_ckpt xla_fsdp_settings
+    transformer_layer_cls_to_wrap backward_prefetch forward_prefetch reshard_after_forward cpu_ram_efficient_loading
+    sync_module_states use_orig_params auto_wrap_policy state_dict_type limit_all_gathers min_num_params xla_fsdp_v2
+    xla_fsdp_grad_ckpt xla_fsdp_settings
     """.split()  # noqa: SIM905
 )
 

@@ -1,4 +1,4 @@
-"""Files of Lightning: LightningCLI, Hydra's Trainer and strategy groups, Fabric; those of NeMo 1.x, which stands on it (lightning 2.0.0 to 2.6.6)."""
+"""Files of Lightning (2.0.0 to 2.6.6): LightningCLI, Hydra's Trainer and strategy groups, Fabric; and of NeMo 1.x, which stands on it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from fsdplint.target import Versions
 
 _TELLING = frozenset(
-    "strategy accelerator devices num_nodes precision gradient_clip_val gradient_clip_algorithm sync_batchnorm accumulate_grad_batches gpus "
-    "limit_train_batches limit_val_batches check_val_every_n_epoch log_every_n_steps num_sanity_val_steps enable_checkpointing "
-    "max_epochs barebones plugins fast_dev_run".split()
+    [
+        *("strategy", "accelerator", "devices", "num_nodes", "precision", "gradient_clip_val", "gradient_clip_algorithm"),
+        *("sync_batchnorm", "accumulate_grad_batches", "limit_train_batches", "limit_val_batches", "check_val_every_n_epoch"),
+        *("log_every_n_steps", "num_sanity_val_steps", "enable_checkpointing", "max_epochs", "barebones", "plugins"),
+        *("fast_dev_run", "gpus"),
+    ]
 )
 """Arguments of the Trainer that few other sections called ``trainer`` have."""
 
@@ -92,7 +95,7 @@ def _nemo() -> Nemo:
 
 def _certainty(root: Mapping, host: Mapping, shape: Shape) -> int:
     """How sure a section without a class of Lightning's is."""
-    keys = [key for key in host.keys() if not key.startswith("_") and key != "defaults"]
+    keys = [key for key, _ in host.items() if not key.startswith("_") and key != "defaults"]
     if shape.host == "fabric":
         return 70 if len(_FABRIC.intersection(keys)) >= 2 and _FABRIC.issuperset(keys) else 0
     telling = len(_TELLING.intersection(keys))

@@ -1,4 +1,7 @@
-"""What the keys of a Trainer, a Fabric or a strategy decide together (accelerator_connector.py, strategies/fsdp.py, strategies/model_parallel.py of lightning 2.0.9 to 2.6.6)."""
+"""What the keys of a Trainer, a Fabric or a strategy decide together.
+
+Source: accelerator_connector.py, strategies/fsdp.py and strategies/model_parallel.py of lightning 2.0.9 to 2.6.6.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ if TYPE_CHECKING:
     from fsdplint.plan import Plan
 
 _OPTIONS = (
-    "sharding offload wrap_policy wrap_classes state_dict activation_checkpointing orig_params backward_prefetch forward_prefetch "
-    "limit_all_gathers sync_module_states"
-).split()
+    *("sharding", "offload", "wrap_policy", "wrap_classes", "state_dict", "activation_checkpointing"),
+    *("orig_params", "backward_prefetch", "forward_prefetch", "limit_all_gathers", "sync_module_states"),
+)
 _STATE_DICTS = {"full": StateDict.FULL, "sharded": StateDict.SHARDED}
 _PRECISIONS = {"16": Precision.FP16, "bf16": Precision.BF16, "32": Precision.NONE, "64": Precision.NONE, "transformer": Precision.FP8}
 _NOT_CUDA = ("cpu", "mps", "tpu", "hpu", "xpu", "npu")
@@ -93,11 +96,11 @@ class Reading:
     def _classed(self, place: Place) -> None:
         plan, name = self.plan, self.shape.strategy
         if not name or not self.shape.is_stock:
-            plan.fsdp = Fact(None, place, unknown=True)
+            plan.fsdp = Fact(None, place)
         elif name == "FSDPStrategy":
             plan.fsdp = Fact(True, place)
         elif name == "ModelParallelStrategy":
-            plan.fsdp, plan.fsdp_version = Fact(None, place, unknown=True), Fact(2, place)
+            plan.fsdp, plan.fsdp_version = Fact(None, place), Fact(2, place)
         elif name == "DeepSpeedStrategy":
             plan.fsdp, plan.deepspeed = Fact(False, place), Fact(True, place)
         else:
@@ -134,7 +137,7 @@ class Reading:
         checkpointing = plan.activation_checkpointing
         if checkpointing.is_written and not checkpointing.unknown:
             written = self.document.value(checkpointing.place.path) if checkpointing.place else None
-            plan.activation_checkpointing = Fact(not isinstance(written, bool) and bool(written) or None, checkpointing.place)
+            plan.activation_checkpointing = Fact(None if isinstance(written, bool) else bool(written), checkpointing.place)
         mesh = self.argument("device_mesh")
         if isinstance(mesh, list) and len(mesh) == 2 and all(is_int_text(size) for size in mesh):
             place = self._at(*self._argument_at("device_mesh"))

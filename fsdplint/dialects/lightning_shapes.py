@@ -23,8 +23,13 @@ COMMANDS = ("fit", "validate", "test", "predict", "tune")
 CLI_KEYS = frozenset({"trainer", "model", "data", "seed_everything", "ckpt_path", "optimizer", "lr_scheduler", *COMMANDS})
 """The top level of a LightningCLI file without arguments of its own."""
 
-_HYDRA = ("_target_", "_partial_", "_args_", "_convert_", "_recursive_", "defaults")
-_WHOLE = frozenset("type enum anyOf pattern format items minimum maximum minItems maxItems x-case x-values x-refusal x-required".split())
+_BUILDING: Schema = {key: {} for key in ("_target_", "_partial_", "_args_", "_convert_", "_recursive_", "defaults")}
+_WHOLE = frozenset(
+    [
+        *("type", "enum", "anyOf", "pattern", "format", "items", "minimum", "maximum", "minItems", "maxItems"),
+        *("x-case", "x-values", "x-refusal", "x-required"),
+    ]
+)
 _COMPONENTS = ("strategy", "callbacks", "logger", "plugins", "profiler")
 
 
@@ -145,7 +150,8 @@ def table_of(shape: Shape) -> Table:
     """The option table of a form, put together from the definitions of the whole one."""
     base = whole()
     words = {word: value for word, value in base.schema.items() if word not in ("properties", "$defs", "x-unknown", "x-open")}
-    words["x-generations"] = list(_generations(base.schema, shape.at))
+    words["x-generations"] = list(_generations(base.schema, shape))
+    words["x-clashes"] = list(_clashes(base, shape))
     strategy = _strategy(base, shape)
     if shape.host == "strategy":
         return Table({**words, **strategy})
@@ -158,13 +164,25 @@ def table_of(shape: Shape) -> Table:
     for key in reversed(shape.at):
         host = {"type": "object", "properties": {key: host}}
     top = shape.at[0]
-    return Table({**words, "properties": {**base.schema["properties"], **host["properties"]} if shape.reader == "cli" else {top: host["properties"][top]}})
+    others = base.schema["properties"] if shape.reader == "cli" else {}
+    return Table({**words, "properties": {**others, top: host["properties"][top]}})
 
 
-def _generations(schema: Schema, at: tuple[str, ...]) -> Iterator[Schema]:
+def _generations(schema: Schema, shape: Shape) -> Iterator[Schema]:
+    """The generations with keys as they stand in this form; a key that has left the Trainer may be the project's own."""
     for generation in schema["x-generations"]:
-        keys = [".".join((*at, key)) for key in generation.get("keys", ())]
-        yield {**generation, "keys": keys} if keys else generation
+        keys = [".".join((*shape.at, key)) for key in generation.get("keys", ())]
+        if keys or shape.reader != "own":
+            yield {**generation, "keys": keys} if keys else generation
+
+
+def _clashes(base: Table, shape: Shape) -> Iterator[Schema]:
+    """The clashes of the host's keys and of the strategy's arguments, with the keys as they stand in this form."""
+    parts = [(shape.host, shape.at), (shape.strategy, shape.arguments_at if shape.is_stock else ())]
+    for name, at in parts:
+        for clash in base.schema["$defs"].get(name, {}).get("x-clashes", ()):
+            keys = {".".join((*at, key)): wanted for key, wanted in clash["keys"].items()}
+            yield {**clash, "at": ".".join((*at, clash["at"])), "keys": keys}
 
 
 def _strategy(base: Table, shape: Shape) -> Schema:
@@ -183,10 +201,9 @@ def _flat(base: Table, name: str) -> Schema:
     """A strategy whose arguments stand beside ``_target_``, those that Lightning hands on to torch included."""
     definition = _as_python(base.part(name), is_stock=False)
     handed = _as_python(base.part("torch-fsdp"), is_stock=False) if name == "FSDPStrategy" else {"properties": {}}
-    own = definition["properties"] if name != "FSDPStrategy" else {k: v for k, v in definition["properties"].items() if "x-elsewhere" not in v}
+    own = {key: schema for key, schema in definition["properties"].items() if name != "FSDPStrategy" or "x-elsewhere" not in schema}
     unknown = {"x-unknown": base.part("torch-fsdp" if handed["properties"] else name).get("x-unknown", [])}
-    clashes = {"x-clashes": definition["x-clashes"]} if "x-clashes" in definition else {}
-    return {"properties": {**dict.fromkeys(_HYDRA, {}), **handed["properties"], **own}, **unknown, **clashes}
+    return {"properties": {**_BUILDING, **handed["properties"], **own}, **unknown}
 
 
 def _as_python(schema: Schema, *, is_stock: bool) -> Schema:
@@ -201,7 +218,7 @@ def _as_python(schema: Schema, *, is_stock: bool) -> Schema:
         return {**kept, **read}
     if "properties" in kept:
         kept["properties"] = {name: _as_python(value, is_stock=is_stock) for name, value in kept["properties"].items()}
-        kept["properties"].update(dict.fromkeys(_HYDRA, {}))
+        kept["properties"].update(_BUILDING)
     if "x-unknown" in kept:
         kept["x-unknown"] = [{**claim, "says": "Python raises TypeError (unexpected keyword argument)"} for claim in kept["x-unknown"]]
     return kept

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fsdplint.diagnostics import Place
 from fsdplint.dialects.dialect import Dialect
 from fsdplint.dialects.lightning_plan import device_count
 from fsdplint.dialects.table import Table
-from fsdplint.diagnostics import Place
 from fsdplint.document import Mapping
 from fsdplint.plan import Fact, Precision, Sharding, Wrap
 
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from fsdplint.plan import Plan
     from fsdplint.target import Versions
 
-_MEGATRON = frozenset("tensor_model_parallel_size pipeline_model_parallel_size megatron_amp_O2 micro_batch_size mcore_gpt fsdp fsdp_sharding_strategy".split())
+_MEGATRON = frozenset(
+    [
+        *("tensor_model_parallel_size", "pipeline_model_parallel_size", "megatron_amp_O2", "micro_batch_size"),
+        *("mcore_gpt", "fsdp", "fsdp_sharding_strategy"),
+    ]
+)
 _STRATEGIES = {"full": Sharding.FULL_SHARD, "grad": Sharding.SHARD_GRAD_OP, "hybrid": Sharding.HYBRID_SHARD}
 
 

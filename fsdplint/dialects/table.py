@@ -37,7 +37,7 @@ The root says ``x-package`` (whose releases it follows), and
                     framework by their ``x-known``, with a declared target from ``"from": n`` of them on; or ``"whole": true``: the file
                     as such, with ``help``
 and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "when", "outcome", "says", "help", "facts"}] (FSD202),
-``x-clipping`` (claims, FSD706; with ``x-clipping-unless`` {sibling key: [values]}: not where one is written so), ``x-final-save``
+``x-clipping`` (claims, FSD706; with ``x-clipping-with`` {sibling key: [values]}: beside which the claims hold), ``x-final-save``
 (claims, FSD803).
 
 ``x-required``    claims about the key where it is absent or null (FSD007), with ``x-flag``: the flag of the launch line that may give it
@@ -61,8 +61,9 @@ The root of soup's table says
 
 ``x-extends`` names the table that this one is laid over (``null`` takes a word away); ``"$ref": "#/$defs/NAME"`` in a property stands for
 the words of ``$defs``.
-``x-open`` on the root: the script's own argument classes may take keys that the table lacks (see fsdplint_rules.open_files); "every
-level": below the top, too; ``x-unless``: who may take them.
+``x-open`` on the root: the script's own argument classes may take keys that the table lacks (see fsdplint_rules.open_files).
+``x-open-by`` {dotted key: requirement}: a module that the file names there may take them, at every level; ``x-unless``: who may take
+them, in words.
 
 A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "type": type, "pattern": text, "outcome": word, "says":
 text, "help": text, "facts": [ids]}; of several the first that
@@ -258,8 +259,8 @@ def choose(claims: Claims, versions: Versions, plan: Plan | None = None, value: 
             continue
         if not met(claim.get("if"), plan) or not ("value" not in claim or is_among(value, claim["value"])):
             continue
-        bounds = {word: claim[word] for word in ("type", "pattern") if word in claim}
-        if bounds and not fits({"type": "string", **bounds}, value):
+        bounds: Schema = {word: claim[word] for word in ("type", "pattern") if word in claim}
+        if bounds and not fits({"type": "string"} | bounds, value):
             continue
         if claim["outcome"] == "ok":
             return None

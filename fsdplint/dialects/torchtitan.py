@@ -95,10 +95,6 @@ class Torchtitan(Dialect):
         evidence = len(_OWN & sections.keys()) + sum(key in _TELLING for section in sections.values() for key in section.keys())  # noqa: SIM118 -- a Mapping is no dict
         return 95 if evidence > 1 else 60 * evidence
 
-    def is_open(self, document: Document) -> bool:
-        """Whether the file names a module whose config classes may bring keys of their own (0.2.0 and later)."""
-        return bool(document.value(("job", "custom_config_module")))
-
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """What turns FSDP on, what it shards, and the precision in the plan's words."""
         if not versions.has(READS):

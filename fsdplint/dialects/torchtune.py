@@ -21,7 +21,10 @@ COMPONENT = "_component_"
 _RUN = re.compile(r"tune run\b((?:[^\n\\]|\\[ \t]*\n)*?)\s--config\b")
 _DEPTH = 4
 _OLDEST = {"model_checkpoint", "tokenizer_checkpoint"}
-_SWITCHES = ("fsdp_cpu_offload", "fsdp_reshard_after_forward", "custom_sharded_layers", "memory_efficient_fsdp_wrap", "fsdp_sharding_strategy")
+_SWITCHES = (
+    *("fsdp_cpu_offload", "fsdp_reshard_after_forward", "custom_sharded_layers"),
+    *("memory_efficient_fsdp_wrap", "fsdp_sharding_strategy"),
+)
 _LORA = re.compile(r"\.q?(?:lora|dora)_")
 
 
@@ -100,7 +103,10 @@ def _adapter(plan: Plan) -> None:
 
 
 def _recipe(plan: Plan, document: Document, kinds: dict[str, str]) -> None:
-    """``task``: the kind of recipe (full, dpo, lora, kd, ppo, grpo; inference trains nothing, custom is unknown); ``fsdp``: whether it shards."""
+    """``task``: the kind of recipe (full, dpo, lora, kd, ppo, grpo; inference trains nothing, custom is unknown).
+
+    ``fsdp``: whether it shards.
+    """
     guess = _guess(plan, document)
     names = {_name(match[1]) for match in _RUN.finditer(document.text)} if "tune run" in document.text else set()
     told = {name: next((kind for start, kind in kinds.items() if name.startswith(start)), "custom") for name in names}

@@ -1,8 +1,9 @@
 """What the keys of transformers' ``TrainingArguments`` mean together, by release.
 
-The differences between the releases are data: ``x-fsdp`` in hf_trainer.schema.json, newest first; the first entry whose ``when`` holds counts.
-``words``: which of several strategies in ``fsdp`` counts (``first``, ``last``); ``wrap``: the policy without the word auto_wrap; ``version-1``: what FSDP1
-runs (``words``: the strategy of ``fsdp``; ``full``: always FULL_SHARD); ``reshard``: FSDP2 without ``reshard_after_forward``; ``state-dict``: the type by FSDP version.
+The differences between the releases are data: ``x-fsdp`` in hf_trainer.schema.json, newest first; the first entry whose ``when``
+holds counts. ``words``: which of several strategies in ``fsdp`` counts (``first``, ``last``); ``wrap``: the policy without the word
+auto_wrap; ``version-1``: what FSDP1 runs (``words``: the strategy of ``fsdp``; ``full``: always FULL_SHARD); ``reshard``: FSDP2 without
+``reshard_after_forward``; ``state-dict``: accelerate's own default by FSDP version; ``checkpointing``: ``raw`` where any text counts.
 Read and run in transformers 4.40.2, 4.50.3, 4.57.6, 5.0.0, 5.4.0, 5.9.0, 5.10.4 and 5.24.0 (training_args.py, trainer.py).
 """
 
@@ -10,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fsdplint.diagnostics import Place
 from fsdplint.dialects.formats import word_bool
 from fsdplint.dialects.table import is_known
-from fsdplint.diagnostics import Place
 from fsdplint.document import Scalar, Sequence
 from fsdplint.plan import NOWHERE, Fact, Precision, Sharding, StateDict, Wrap
 
@@ -25,9 +26,23 @@ if TYPE_CHECKING:
     from fsdplint.target import Versions
 
 FSDP_DECISIONS = (
-    "fsdp_version sharding offload wrap_policy wrap_classes min_num_params state_dict activation_checkpointing ram_efficient sync_module_states orig_params "
-    "backward_prefetch forward_prefetch limit_all_gathers"
-).split()
+    "fsdp_version",
+    "sharding",
+    "offload",
+    "wrap_policy",
+    "wrap_classes",
+    "min_num_params",
+    "state_dict",
+    "activation_checkpointing",
+    "ram_efficient",
+    "sync_module_states",
+    "orig_params",
+    "backward_prefetch",
+    "forward_prefetch",
+    "limit_all_gathers",
+)
+"""The decisions that the options of ``fsdp_config`` carry."""
+
 _PAIR = {"full_shard", "shard_grad_op"}
 _RESHARD = {True: Sharding.FULL_SHARD, False: Sharding.SHARD_GRAD_OP}
 
@@ -59,7 +74,9 @@ def _precision(plan: Plan, document: Document) -> None:
 
 
 def _is_on(plan: Plan, value: object) -> bool:
-    return bool(value) and not (isinstance(value, str) and (plan.precision.unknown or value.lower() in ("false", "no", "off", "n", "f", "0")))
+    return bool(value) and not (
+        isinstance(value, str) and (plan.precision.unknown or value.lower() in ("false", "no", "off", "n", "f", "0"))
+    )
 
 
 def settle_fsdp(
@@ -72,7 +89,8 @@ def settle_fsdp(
 ) -> None:
     """What ``fsdp`` and ``fsdp_config`` build in the releases at hand.
 
-    ``base`` is where the options of ``fsdp_config`` stand in the document; ``switch`` is the document with ``fsdp``, where that is another one.
+    ``base`` is where the options of ``fsdp_config`` stand in the document; ``switch`` is the document with ``fsdp``, where that is
+    another one.
     """
     if plan.fsdp.unknown:
         return
@@ -91,7 +109,9 @@ def _settle_spellings(plan: Plan) -> None:
         fact = plan.fact(decision)
         if fact.place and fact.rivals:
             block = fact.place.path[:-1]
-            twins = [other for other in (fact, *fact.rivals) if other.place and other.place.path[:-1] == block and _bare(other) == _bare(fact)]
+            twins = [
+                other for other in (fact, *fact.rivals) if other.place and other.place.path[:-1] == block and _bare(other) == _bare(fact)
+            ]
             others = [other for other in fact.rivals if other not in twins]
             winner = next((twin for twin in twins if str(twin.place and twin.place.path[-1]).startswith("fsdp_")), fact)
             alone: Fact[Any] = Fact(winner.value, winner.place, unknown=winner.unknown)
@@ -151,6 +171,9 @@ class _Reading:
 
     def _version(self) -> None:
         version = self.plan.fsdp_version
+        raw = self.document.value(version.place.path) if version.place else None
+        if isinstance(raw, float):
+            version = self.plan.fsdp_version = Fact(int(raw), version.place)
         if version.is_written:
             if version.value not in (None, 1, 2):
                 self.plan.fsdp_version = version.overruled(1, "any other number takes the FSDP1 branch")
@@ -177,8 +200,11 @@ class _Reading:
             return [Fact(Sharding.FULL_SHARD, Place(self.switch, ("fsdp",)))]
         if self.era["words"] == "first":
             return list(found.values())
+        last_first = list(reversed(found.values()))
+        if not found.keys() >= _PAIR:
+            return last_first
         # The pair that is refused together comes first, whatever else is written.
-        return sorted(reversed(found.values()), key=lambda stated: stated.value not in _RESHARD.values() and _PAIR <= found.keys())
+        return sorted(last_first, key=lambda stated: stated.value not in _RESHARD.values())
 
     def _sharding(self) -> None:
         """The word of ``fsdp`` and the key of ``fsdp_config``: which is asked for, and which runs."""
@@ -212,7 +238,9 @@ class _Reading:
             return Fact(runs, source=f"{self.release} shards fully")
         if asked.value is runs:
             return asked.beating(*(other for other in (word,) if other and other is not asked and other.value is not runs))
-        return asked.overruled(runs, f"{self.release} hands FSDP1 only `reshard_after_forward`, and accelerate prefers its own strategy, FULL_SHARD")
+        return asked.overruled(
+            runs, f"{self.release} hands FSDP1 only `reshard_after_forward`, and accelerate prefers its own strategy, FULL_SHARD"
+        )
 
     def _second(self, word: Fact[Sharding] | None, key: Fact[Sharding] | None) -> Fact[Sharding]:
         """FSDP2: the key decides; without it the word, from 5.4 on. 5.10 refuses words that FSDP2 cannot do, beside a key, too."""
@@ -226,7 +254,11 @@ class _Reading:
         if "reshard" in self.era:
             runs = _RESHARD[self.era["reshard"]]
             because = f"FSDP2 of {self.release} reshards only where `reshard_after_forward: true` is written"
-            return word.overruled(runs, because) if word and word.value is not runs else word or Fact(runs, source=f"default of {self.release}")
+            return (
+                word.overruled(runs, because)
+                if word and word.value is not runs
+                else word or Fact(runs, source=f"default of {self.release}")
+            )
         if word is None:
             return Fact(Sharding.FULL_SHARD, source=f"default of {self.release}")
         if word.value in _RESHARD.values():

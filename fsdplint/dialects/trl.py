@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fsdplint.dialects.hf_trainer import COMMON, FOREIGN, HfTrainer, own_options
-from fsdplint.dialects.table import Table
 from fsdplint.diagnostics import Place
-from fsdplint.document import Mapping
+from fsdplint.dialects.hf_trainer import COMMON, FOREIGN, HfTrainer, own_options, top_level
+from fsdplint.dialects.table import Table
 from fsdplint.plan import Fact, Plan, Precision, Sharding, StateDict, Wrap
 from fsdplint.precedence import trainer_over_launcher
 
@@ -18,10 +17,11 @@ if TYPE_CHECKING:
 
 TELLING = frozenset(
     """
-    packing completion_only_loss assistant_only_loss dataset_text_field max_seq_length neftune_noise_alpha reward_funcs reward_weights num_generations
-    max_completion_length max_prompt_length use_vllm vllm_mode vllm_gpu_memory_utilization loss_type beta desirable_weight undesirable_weight
-    num_generations_eval precompute_ref_log_probs ref_model_init_kwargs sync_ref_model log_completions dataset_train_split dataset_test_split dataset_config
-    ignore_bias_buffers use_peft lora_r lora_target_modules lora_task_type accelerate_config chat_template_path eos_token response_length dataset_num_proc
+    packing completion_only_loss assistant_only_loss dataset_text_field max_seq_length neftune_noise_alpha reward_funcs
+    reward_weights num_generations max_completion_length max_prompt_length use_vllm vllm_mode vllm_gpu_memory_utilization
+    loss_type beta desirable_weight undesirable_weight num_generations_eval precompute_ref_log_probs ref_model_init_kwargs
+    sync_ref_model log_completions dataset_train_split dataset_test_split dataset_config ignore_bias_buffers use_peft lora_r
+    lora_target_modules lora_task_type accelerate_config chat_template_path eos_token response_length dataset_num_proc
     model_revision
     """.split()  # noqa: SIM905
 )
@@ -50,11 +50,9 @@ class Trl(HfTrainer):
         return Table({**schema, "properties": properties})
 
     def recognise(self, document: Document) -> int:
-        """A file of TrainingArguments with keys that only TRL's classes have, or with the model and the dataset that every TRL file names."""
-        if not isinstance(document.root, Mapping):
-            return 0
-        keys = [key for key in document.root.keys() if isinstance(key, str)]
-        if not FOREIGN.isdisjoint(keys):
+        """A file of TrainingArguments with keys that only TRL's classes have, or with the model and the dataset that TRL files name."""
+        keys = top_level(document)
+        if not keys or not FOREIGN.isdisjoint(keys):
             return 0
         arguments = HfTrainer.recognise(_TRAINER, document)
         telling = len(TELLING.intersection(keys))

@@ -6,6 +6,8 @@ from typing import Any
 
 LAST: Any = object()
 """As a sibling: behind all others."""
+FIRST: Any = object()
+"""As a sibling: before all others."""
 ANYWHERE: Any = object()
 """As a sibling: the order of the text tells, the order of all others stays."""
 
@@ -52,7 +54,7 @@ def renamed(root: Any, keys: tuple[Any, ...], key: str) -> object:
 
 
 def inserted(root: Any, keys: tuple[Any, ...], value: object, after: object) -> object:
-    """The value with a new key behind a sibling: LAST is the end, None the start; to a list the value is appended."""
+    """The value with a new key behind a sibling: LAST is the end, FIRST the start; to a list the value is appended."""
     if root is None:
         return {keys[0]: value}
     owner = _at(root, keys[:-1])
@@ -61,7 +63,7 @@ def inserted(root: Any, keys: tuple[Any, ...], value: object, after: object) -> 
         return root
     owner.pop(keys[-1], None)
     pairs = list(owner.items())
-    place = len(pairs) if after is LAST else [None, *owner].index(after)
+    place = len(pairs) if after is LAST else [FIRST, *owner].index(after)
     pairs.insert(place, (keys[-1], value))
     owner.clear()
     owner.update(pairs)
@@ -69,10 +71,10 @@ def inserted(root: Any, keys: tuple[Any, ...], value: object, after: object) -> 
 
 
 def sibling_in(root: Any, keys: tuple[Any, ...]) -> object:
-    """The key before the last of `keys`, None if it is the first; LAST where there is no such key."""
+    """The key before the last of `keys`, FIRST if there is none before it; LAST where there is no such key."""
     try:
         names = list(_at(root, keys[:-1]))
-        return [None, *names][names.index(keys[-1])]
+        return [FIRST, *names][names.index(keys[-1])]
     except (LookupError, TypeError, ValueError):
         return LAST
 

@@ -101,6 +101,13 @@ def check_own(node: Node, path: Path) -> None:
         raise Refused(f"{where} has the tag '{node.tag}'")
 
 
+def is_unique(node: Mapping, entry: Entry) -> bool:
+    """Whether no other own entry has the same name, nor a key that Python takes for the same, as 1 and true."""
+    return not any(
+        other is not entry and not other.inherited and (other.name == entry.name or other.key == entry.key) for other in node.entries
+    )
+
+
 def check_unmerged(site: Site) -> None:
     """Raise Refused for a key that a merge brings in, or would bring in without the own one."""
     if site.inherited:
@@ -121,6 +128,6 @@ def _below(node: Node, part: str | int, path: Path) -> tuple[object, Node, Entry
     entry = node.entry(part) if isinstance(part, str) else None
     if entry is None:
         return None
-    if sum(1 for own in node.entries if own.name == part and not own.inherited) > 1:
+    if not is_unique(node, entry):
         raise Refused(f"'{dotted(path)}' is written twice")
     return entry.key, entry.value, entry, entry.at

@@ -10,7 +10,7 @@ from .nodes import Mapping, Scalar, Sequence
 from .operations import Delete, Insert, Operation, Refused, Rename, Replace, Set, TextEdit
 from .patchwork import ordered, spliced
 from .paths import dotted
-from .sites import Site, check_own, check_unmerged, find
+from .sites import Site, check_own, check_unmerged, find, is_unique
 from .values import plain
 
 if TYPE_CHECKING:
@@ -179,9 +179,10 @@ def _insert_at(document: Document, site: Site, missing: Path, value: object, aft
 def _sibling(site: Site, after: str | None) -> str | None:
     """The sibling to stand behind, if it is an own key that is written once."""
     node = site.node if site.chain else None
-    if after is None or not isinstance(node, Mapping):
+    entry = node.entry(after) if after is not None and isinstance(node, Mapping) else None
+    if entry is None or entry.inherited or not isinstance(node, Mapping):
         return None
-    return after if [entry.inherited for entry in node.entries if entry.name == after] == [False] else None
+    return after if is_unique(node, entry) else None
 
 
 def _key_for(site: Site, part: str | int) -> object:

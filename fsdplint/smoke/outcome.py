@@ -23,7 +23,8 @@ class State(Enum):
 class Verdict(NamedTuple):
     """The end of one stage.
 
-    ``reasons``: why it is not passed. ``seen``: what was observed, for people; ``facts``: the same for programs. ``log``: a traceback or stacks.
+    ``reasons``: why it is not passed. ``seen``: what was observed, for people; ``facts``: the same for programs.
+    ``log``: a traceback or stacks.
     """
 
     stage: str

@@ -20,6 +20,9 @@ _STACK = re.compile(r"^(Current thread|Thread 0x|Fatal Python error|  File )")
 LINES = 40
 """Lines of a log that are shown."""
 
+MESSAGE = 300
+"""Characters of an exception's message that are shown beside the stage."""
+
 FRAMES = 20
 """Lines of a hanging rank's stacks that are shown."""
 
@@ -33,7 +36,7 @@ def post_mortem(stage: str, told: Told, ended: Ended, world: int, folder: Path, 
     if failure is not None and failure.stage == stage and failure.type == "NoTwin":
         return Verdict(stage, State.NOT_PROVED, (failure.message,))
     if failure is not None and failure.stage == stage:
-        return failed(stage, f"rank {failure.rank}: {failure.type}: {failure.message}", log=failure.traceback)
+        return failed(stage, f"rank {failure.rank}: {failure.type}: {_short(failure.message)}", log=failure.traceback)
     if failure is not None and stage not in told.started:
         return skipped(stage, f"{failure.stage} failed")
     if ended.timed_out:
@@ -76,6 +79,11 @@ def _stacks(folder: Path, late: list[int]) -> str:
 def _waits(stack: list[str]) -> bool:
     """Whether the innermost frames are those of a process group."""
     return any("distributed" in line for line in stack[:6])
+
+
+def _short(message: str) -> str:
+    """A message of one line; the traceback has the whole of it."""
+    return message if len(message) <= MESSAGE else f"{message[:MESSAGE]} ..."
 
 
 def _last(text: str) -> str:

@@ -36,28 +36,35 @@ def split(dotted: str) -> Path:
 def clashes(context: Context, plan: Plan, locate: Callable[[str], Path] = split) -> Iterator[Clash]:
     """Every clash of the table that the file has under a plan; ``locate`` tells where the file has (or would have) a dotted key."""
     for clash in context.table.schema.get("x-clashes", []):
-        paths = {key: locate(key) for key in clash["keys"]}
-        if all(is_so(context, key, paths[key], wanted) for key, wanted in clash["keys"].items()):
-            claim = choose(clash["claims"], context.versions, plan)
-            if claim:
-                at = paths[clash["at"]]
-                others = tuple(path for path in paths.values() if path != at and context.document.has(path))
-                yield Clash(clash["fault"], at, others, claim)
+        paths = {key: locate(key) for key in (*clash["keys"], *clash.get("unless", {}))}
+        at = paths[clash["at"]]
+        if clash.get("written") and not context.document.has(at):
+            continue
+        if not all(is_so(context, key, paths[key], wanted) for key, wanted in clash["keys"].items()):
+            continue
+        if any(is_so(context, key, paths[key], wanted) for key, wanted in clash.get("unless", {}).items()):
+            continue
+        claim = choose(clash["claims"], context.versions, plan)
+        if claim:
+            others = tuple(path for path in paths.values() if path != at and context.document.has(path))
+            yield Clash(clash["fault"], at, others, claim)
 
 
 def is_so(context: Context, key: str, path: Path, wanted: str | list[Any]) -> bool:
-    """Whether a key is as a clash wants it: ``on`` (written, and asks for something), ``off`` (does not, by default perhaps), ``true`` (asks for
-    something, by default perhaps), ``set`` (not null), ``absent``, ``>1``, or one of some values, the default among them.
+    """Whether a key is as a clash wants it.
+
+    ``on``: written, and asks for something; ``no``: written, and asks for nothing; ``true`` and ``off``: the same, the default counting;
+    ``set`` and ``absent``: not null and null; ``>1``: a greater number; a list: one of its values, the default counting.
+    A placeholder is nothing of all that, unless a list names it.
     """
     value, written = context.document.value(path), context.document.has(path)
-    if is_placeholder(value):
+    if isinstance(wanted, str) and is_placeholder(value):
         return False
-    option = context.table.options.get(split(key))
+    option = context.table.options.get(tuple(key.split(".")))
     used = value if written or option is None else default(option.schema, context.versions)
-    if wanted == "on":
-        return written and used not in NOTHING
-    if wanted in ("off", "true"):
-        return (used in NOTHING) is (wanted == "off")
+    if wanted in ("on", "no", "true", "off"):
+        asks = used not in NOTHING
+        return (written or wanted in ("true", "off")) and asks is (wanted in ("on", "true"))
     if wanted in ("set", "absent"):
         return (value is None) is (wanted == "absent")
     if wanted == ">1":

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def missing_files(rule: Rule, context: Context) -> Iterator[Finding]:
-    """A finding for each; a hint only until a launch line settles the folder in which the run starts (TRF-DS-07, run with transformers 5.24.0)."""
+    """A finding for each; only a hint until a launch line settles the folder in which the run starts.
+
+    TRF-DS-07 (run with transformers 5.24.0).
+    """
     settled = context.launch.command is not None
     for place, name in context.launch.missing:
         if place.document is context.document:

@@ -27,7 +27,10 @@ class Setting(NamedTuple):
 
 
 def engine_setting(context: Context, path: tuple[str, ...]) -> Setting | None:
-    """What DeepSpeed's settings say at a path: the mapping in the training file, else the JSON of the launch; None for nothing and for `auto`."""
+    """What DeepSpeed's settings say at a path: the mapping in the training file, else the JSON of the launch.
+
+    None for nothing and for `auto`.
+    """
     inline = context.value("deepspeed")
     sources = [(context.document, ("deepspeed", *path))] if isinstance(inline, dict) else []
     sources += [(file.document, path) for file in context.launch.files if file.dialect.name == "deepspeed"]
@@ -68,7 +71,8 @@ class DeepspeedMismatch(Rule):
     ```
 
     ## Versions and evidence
-    TRF-DS-08, TRF-DS-09 (run with transformers 5.24.0 and DeepSpeed 0.19.8); the compared keys were read in transformers/integrations/deepspeed.py.
+    TRF-DS-08, TRF-DS-09 (run with transformers 5.24.0 and DeepSpeed 0.19.8); the compared keys were read in
+    transformers/integrations/deepspeed.py.
     """
 
     code, name = "DSP001", "deepspeed-mismatch"
@@ -106,7 +110,11 @@ class DeepspeedMismatch(Rule):
         written = [key for key in (*keys, *(_PRECISIONS if keys[0] in _PRECISIONS else ())) if context.document.has((key,))]
         key = ".".join(option.path)
         there = f"{key} of DeepSpeed's settings"
-        text = f"{_shown(wanted)} here and {_shown(setting.value)} as {there}" if written else f"{there} is {_shown(setting.value)}, {_shown(wanted)} by default here"
+        text = (
+            f"{_shown(wanted)} here and {_shown(setting.value)} as {there}"
+            if written
+            else f"{there} is {_shown(setting.value)}, {_shown(wanted)} by default here"
+        )
         fault = f"{' and '.join(k for k in keys if k != _WORLD)} {'are' if len(keys) > 1 else 'is'} {text}" if written else text
         return self.finding(
             context.at((written[0] if written else "deepspeed",)),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class DefaultChanged(Rule):
     """## What it does
-    Finds keys that are not written and whose default is another one in other releases of the target (``x-default-changed`` in the option tables).
+    Finds keys that are not written and whose default is another one in other releases of the target.
 
     ## Why it matters
     The same file trains differently after an upgrade: in transformers 5.10 `fsdp` became FSDP2.

@@ -45,18 +45,21 @@ class Fsdp1KeyInFsdp2(Rule):
     reads, runs = 1, 2
 
     def check(self, context: Context) -> Iterator[Finding]:
-        if context.plan.fsdp.value is not True or context.plan.fsdp_version.value != self.runs:
+        if context.plan.fsdp.value is not True:
             return
         for item in context.written:
             option = item.option
             if option is None or option.schema.get("x-applies") != self.reads or not is_known(option, context.versions):
+                continue
+            version = context.dialect.version_at(context.plan, context.document, item.path)
+            if version.value != self.runs:
                 continue
             value = plain(item.entry.value)
             if is_placeholder(value) or value is None or is_among(value, option.schema.get("x-idle", [])):
                 continue
             claim = choose(option.schema.get("x-otherwise", []), context.versions, context.plan, value)
             if claim:
-                related = noted(context.plan.fsdp_version, f"FSDP{self.runs} is in force")
+                related = noted(version, f"FSDP{self.runs} is in force")
                 yield self.claimed(
                     claim,
                     context.at(item.path, "entry"),

@@ -64,14 +64,16 @@ class OlderGeneration(Rule):
         oldest, items = found[0][0], list({item.path: item for _, items in found for item in items}.values())
         outcome = oldest.get("outcome") if _is_declared(context) else None
         if oldest.get("whole"):
-            yield self.finding(context.at(()), f"written for {oldest['written-for']}: {oldest['says']}", outcome=outcome, help=oldest.get("help"))
+            fault = f"written for {oldest['written-for']}: {oldest['says']}"
+            yield self.finding(context.at(()), fault, outcome=outcome, help=oldest.get("help"))
             return
         names = ", ".join(f"`{item.path[-1]}`" for item in items[:_SHOWN]) + (" and more" if len(items) > _SHOWN else "")
         yield self.finding(
             context.at(items[0].path, "key"),
             f"written for {oldest.get('written-for') or _oldest_known(items)} ({names}): {oldest['says']}",
             outcome=outcome,
-            help=f"say which release is meant (--target {context.table.package}==...), or bring the file up to date{_successors(context, items)}",
+            help=f"say which release is meant (--target {context.table.package}==...), or bring the file up to date"
+            + _successors(context, items),
             related=[(context.at(item.path, "key"), "so is this") for item in items[1:]],
         )
 
@@ -88,11 +90,12 @@ def spoken_for(context: Context) -> set[Path]:
 
 def spoken_for_by_value(context: Context) -> set[Path]:
     """The keys of which older-generation covers the value, which other rules then do not judge."""
-    return {item.path for generation in _generations(context) if "values" in generation or "from" in generation for item in _covered(context, generation)}
+    judging = [generation for generation in _generations(context) if "values" in generation or "from" in generation]
+    return {item.path for generation in judging for item in _covered(context, generation)}
 
 
 def _covered(context: Context, generation: dict[str, Any]) -> list[Written]:
-    """What a generation speaks about; all keys where the file is old throughout and no release is declared by which they could be judged."""
+    """What a generation speaks about; all keys where the file is old throughout and no release is declared to judge them by."""
     items = _speaking(context, generation)
     is_old = "from" in generation and not _is_declared(context) and len(items) >= generation["from"]
     return context.written if is_old else items

@@ -46,7 +46,8 @@ class VersionTooOld(Rule):
                 claim = _absent(context, item)
                 if claim:
                     fault = f"`{item.path[-1]}` needs {known}{_learned(context, known)}"
-                    yield self.claimed(claim, context.at(item.path, "key"), fault, help=_instead(item) or f"require {known}, or remove the key")
+                    help = _instead(item) or f"require {known}, or remove the key"
+                    yield self.claimed(claim, context.at(item.path, "key"), fault, help=help)
         if context.file is context.launch.main:
             yield from self._floors(context)
 
@@ -220,7 +221,7 @@ def _speaks_through_keys(item: Written) -> bool:
 
 
 def _are_dated(properties: dict[str, Any]) -> bool:
-    return all("x-known" in schema or _are_dated(schema.get("properties", {"": {}})) for schema in properties.values())
+    return all("x-known" in schema or ("properties" in schema and _are_dated(schema["properties"])) for schema in properties.values())
 
 
 def _instead(item: Written) -> str | None:
@@ -239,7 +240,8 @@ def _successor(context: Context, item: Written) -> str | None:
 
 def _absent(context: Context, item: Written) -> Claim | None:
     assert item.option is not None
-    claims = item.option.schema.get("x-absent", item.owner.get("x-absent", item.owner.get("x-unknown", [])))
+    stated = (words["x-absent"] for words in (item.option.schema, item.owner) if "x-absent" in words)
+    claims: list[dict[str, Any]] = next(stated, item.owner.get("x-unknown", []))
     return hedged(context, item, choose(claims, context.versions, context.plan, plain(item.entry.value)))
 
 

@@ -1,14 +1,13 @@
-"""Faults that only Lightning's files have: classes of strategies, plugins and callbacks, and what they do to FSDP."""
+"""Faults that only Lightning's files have: the strategy and its class."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
-from fsdplint.dialects import choose, fits
 from fsdplint.dialects.lightning import Form
 from fsdplint.plan import Sharding, is_placeholder
-from fsdplint.rule import Context, Finding, Rule, noted
+from fsdplint.rule import Context, Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 _FABRIC = ("lightning.fabric.", "lightning_fabric.")
 _TRAINER = ("lightning.pytorch.", "pytorch_lightning.", "lightning_pytorch.")
 _CLASS = ("class_path", "_target_")
+_STOPS = "the run stops before training"
 _COMPONENTS = ("strategy", "callbacks", "plugins", "logger", "profiler")
 
 
@@ -99,20 +99,20 @@ class StrategyClass(LightningRule):
             return
         name, names = value.rpartition(".")[2], context.table.schema["x-strategies"]
         if shape.host == "trainer" and value.startswith(_FABRIC):
-            help = f"write `lightning.pytorch.strategies.{name}`"
-            yield self.finding(context.at(at), "a strategy of Fabric is none of the Trainer's: the run stops before training", outcome="refused", help=help)
+            says = f"a strategy of Fabric is none of the Trainer's: {_STOPS}"
+            yield self.finding(context.at(at), says, help=f"write `lightning.pytorch.strategies.{name}`")
         elif shape.host == "fabric" and value.startswith(_TRAINER):
-            help = f"write `lightning.fabric.strategies.{name}`"
-            yield self.finding(context.at(at), "a strategy of the Trainer is none of Fabric's: the run stops before training", outcome="refused", help=help)
+            says = f"a strategy of the Trainer is none of Fabric's: {_STOPS}"
+            yield self.finding(context.at(at), says, help=f"write `lightning.fabric.strategies.{name}`")
         elif shape.is_stock and name in names["gone"]:
             outcome = "refused" if _is_declared(context) else "ignored"
-            says = f"`{name}` left Lightning with 2.0.0: the run stops before training"
+            says = f"`{name}` left Lightning with 2.0.0: {_STOPS}"
             yield self.finding(context.at(at), says, outcome=outcome, help=f"write `{names['gone'][name]}`")
         elif shape.is_stock and name not in names["known"]:
             close = _close(name, names["known"])
             if close or "." in value:
-                says = f"Lightning has no `{name}`: the run stops before training"
-                yield self.finding(context.at(at), says, outcome="refused", help=f"did you mean `{close}`?" if close else f"write one of {', '.join(names['known'][:5])}")
+                help = f"did you mean `{close}`?" if close else f"write one of {', '.join(names['known'][:4])}"
+                yield self.finding(context.at(at), f"Lightning has no `{name}`: {_STOPS}", help=help)
 
 
 def _close(word: str, names: list[str]) -> str | None:
@@ -160,18 +160,13 @@ class MixedNamespaces(LightningRule):
     def judge(self, context: Context, shape: Shape) -> Iterator[Finding]:
         if shape.host != "trainer" or not context.versions.has("lightning>=2.0.0"):
             return
-        named = [(at, value.partition(".")[0]) for key in _COMPONENTS for at, value in components(context, (*shape.at, key)) if value.startswith(_TRAINER[:2])]
-        target = context.document.value((*shape.at, "_target_"))
-        if isinstance(target, str) and target.startswith(("lightning.", "pytorch_lightning.")):
-            named.insert(0, ((*shape.at, "_target_"), target.partition(".")[0]))
-        packages = list(dict.fromkeys(package for _, package in named))
-        if len(packages) > 1:
-            first = named[0]
-            for at, package in named:
-                if package != first[1]:
-                    says = f"a class of `{package}` beside one of `{first[1]}`: neither takes the other's classes, the run stops before training"
-                    yield self.finding(context.at(at), says, related=[(context.at(first[0]), f"this one is of `{first[1]}`")], help="take all classes from one package")
-                    return
+        named = list(_packages(context, shape))
+        other = next(((at, package) for at, package in named if package != named[0][1]), None)
+        if other is not None:
+            first, here = named[0]
+            says = f"a class of `{other[1]}` beside one of `{here}`: neither takes the other's classes, {_STOPS}"
+            related = [(context.at(first), f"this one is of `{here}`")]
+            yield self.finding(context.at(other[0]), says, related=related, help="take all classes from one package")
         elif named and shape.reader == "cli":
             yield from self._foreign(context, *named[0])
 
@@ -182,6 +177,16 @@ class MixedNamespaces(LightningRule):
             says = f"a class of `{package}`, while the project is said to run {pin.package}: the CLI of `lightning.pytorch` refuses it"
             help = "name the class alone, without a package, or take it from the package whose CLI the script imports"
             yield self.finding(context.at(at), says, outcome="ignored", help=help)
+
+
+def _packages(context: Context, shape: Shape) -> Iterator[tuple[Path, str]]:
+    """The classes of Lightning's twin packages in a Trainer, each with its package; the Trainer's own class first."""
+    target: Path = (*shape.at, "_target_")
+    places: list[tuple[Path, object]] = [(target, context.document.value(target))]
+    places += [found for key in _COMPONENTS for found in components(context, (*shape.at, key))]
+    for at, value in places:
+        if isinstance(value, str) and (value.startswith(_TRAINER[:2]) or (at == target and value.startswith("lightning."))):
+            yield at, value.partition(".")[0]
 
 
 class HybridWithoutGroups(LightningRule):
@@ -221,13 +226,14 @@ class HybridWithoutGroups(LightningRule):
 
     def judge(self, context: Context, shape: Shape) -> Iterator[Finding]:
         plan = context.plan
-        hybrid = plan.sharding.written in (Sharding.HYBRID_SHARD, Sharding.HYBRID_SHARD_ZERO2)
-        if plan.fsdp.value is not True or not hybrid or plan.sharding.place is None or not context.versions.has("lightning>=2.1.0"):
+        if plan.fsdp.value is not True or plan.sharding.place is None or not context.versions.has("lightning>=2.1.0"):
+            return
+        if plan.sharding.written not in (Sharding.HYBRID_SHARD, Sharding.HYBRID_SHARD_ZERO2):
             return
         homes = (shape.arguments_at, (*shape.strategy_at, "dict_kwargs"))
         if all(context.document.value((*at, key)) is None for at in homes for key in ("auto_wrap_policy", "device_mesh", "process_group")):
             says = "hybrid sharding without a wrap policy, a device mesh or a process group: FSDPStrategy raises RuntimeError"
-            yield self.finding(plan.sharding.place, says, outcome="refused", help="add `auto_wrap_policy` with the layer classes, or `device_mesh`")
+            yield self.finding(plan.sharding.place, says, help="add `auto_wrap_policy` with the layer classes, or `device_mesh`")
 
 
 class OffloadNotAsWritten(LightningRule):
@@ -268,250 +274,7 @@ class OffloadNotAsWritten(LightningRule):
         offload = context.plan.offload
         if context.plan.fsdp.value is True and offload.place and offload.because and not offload.as_written:
             asked = "CPU offload is asked for and stays off" if offload.written else "CPU offload is denied and runs"
-            yield self.finding(offload.place, f"{asked}: {offload.because}", outcome="misleads", help="write true or false")
+            yield self.finding(offload.place, f"{asked}: {offload.because}", help="write true or false")
 
 
-class PrecisionPlugin(LightningRule):
-    """## What it does
-    Finds a precision plugin beside `precision`, and one that FSDP does not work with.
-
-    ## Why it matters
-    The Trainer raises when it is built.
-
-    ## Example
-    ```yaml
-    trainer:
-      devices: 2
-      strategy: fsdp
-      plugins:
-      - class_path: lightning.pytorch.plugins.MixedPrecision
-        init_args: {precision: bf16-mixed, device: cuda}
-    ```
-
-    ## Use instead
-    ```yaml
-    trainer:
-      devices: 2
-      strategy: fsdp
-      precision: bf16-mixed
-    ```
-
-    ## Versions and evidence
-    LT030-precision-plugin-clash, LT031-wrong-precision-plugin (run with lightning 2.1.4 to 2.6.6).
-    """
-
-    code, name = "LIT005", "precision-plugin"
-    facts = ("LT030-precision-plugin-clash", "LT031-wrong-precision-plugin")
-
-    def judge(self, context: Context, shape: Shape) -> Iterator[Finding]:
-        precision = (*shape.at, "precision")
-        for at, value in components(context, (*shape.at, "plugins")):
-            name = value.rpartition(".")[2]
-            if not name.endswith(("Precision", "PrecisionPlugin")) or not context.versions.has("lightning>=2.0.0"):
-                continue
-            if context.document.value(precision) is not None:
-                says = f"`{name}` beside `precision`: the Trainer raises ValueError"
-                yield self.finding(context.at(at), says, outcome="refused", related=[(context.at(precision), "the precision")], help="keep one of the two")
-            elif context.plan.fsdp.value is True and not name.startswith("FSDP") and context.versions.has("lightning>=2.1.0"):
-                says = f"`{name}` with FSDP: the Trainer raises TypeError, FSDP works with FSDPPrecision alone"
-                yield self.finding(context.at(at), says, outcome="refused", related=noted(context.plan.fsdp, "FSDP"), help="remove it, and write `precision`")
-
-
-class AveragingSharded(LightningRule):
-    """## What it does
-    Finds StochasticWeightAveraging over a sharded model.
-
-    ## Why it matters
-    The callback raises when the fit is set up, after the model was loaded.
-
-    ## Example
-    ```yaml
-    trainer:
-      devices: 2
-      strategy: fsdp
-      callbacks:
-      - class_path: StochasticWeightAveraging
-        init_args: {swa_lrs: 0.01}
-    ```
-
-    ## Use instead
-    ```yaml
-    trainer:
-      devices: 2
-      strategy: fsdp
-    ```
-
-    ## Versions and evidence
-    LT029-swa-with-sharded (run with lightning 2.6.6; callbacks/stochastic_weight_avg.py).
-    """
-
-    code, name = "LIT006", "averaging-sharded-weights"
-    facts = ("LT029-swa-with-sharded",)
-
-    def judge(self, context: Context, shape: Shape) -> Iterator[Finding]:
-        plan = context.plan
-        engine = plan.fsdp if plan.fsdp.value is True else plan.deepspeed
-        if engine.value is not True or not context.versions.has("lightning>=2.0.0"):
-            return
-        for at, value in components(context, (*shape.at, "callbacks")):
-            if value.rpartition(".")[2] == "StochasticWeightAveraging":
-                says = "StochasticWeightAveraging over a sharded model: the fit stops with MisconfigurationException"
-                yield self.finding(context.at(at), says, outcome="crashes", related=noted(engine, "this shards the model"), help="remove the callback, or write `strategy: ddp`")
-
-
-class OptionsClash(Rule):
-    """## What it does
-    Finds options of one object that Lightning, litgpt or NeMo refuses together.
-
-    ## Why it matters
-    The run stops when the object is built.
-
-    ## Example
-    ```yaml
-    trainer:
-      devices: 2
-      strategy: fsdp
-      barebones: true
-      enable_checkpointing: true
-    ```
-
-    ## Use instead
-    ```yaml
-    trainer:
-      devices: 2
-      strategy: fsdp
-      enable_checkpointing: true
-    ```
-
-    ## Versions and evidence
-    LT021-activation-checkpointing-both, LT047-barebones-checkpointing (run with lightning 2.6.6); LG001-quantize-multi-gpu to LG005-pretrain-unsupported
-    (litgpt 0.3.1 to 0.5.13 read, its parser and checks run in 0.5.13); NM002-fsdp-sharded-tp to NM007-fsdp-overrides (read in nemo-toolkit 1.23.0).
-    """
-
-    code, name = "LIT007", "lightning-options-clash"
-    dialects = ("lightning", "litgpt")
-    scope = "file"
-    facts = ("LT021-activation-checkpointing-both", "LT047-barebones-checkpointing")
-
-    def check(self, context: Context) -> Iterator[Finding]:
-        owners = {item.path[:-1]: item.owner for item in context.written if "x-clashes" in item.owner}
-        for at, owner in owners.items():
-            values = context.document.value(at)
-            for clash in owner["x-clashes"] if isinstance(values, dict) else ():
-                yield from self._clash(context, at, values, clash)
-
-    def _clash(self, context: Context, at: Path, values: dict[str, Any], clash: dict[str, Any]) -> Iterator[Finding]:
-        others = {**clash.get("with", {}), **clash.get("and", {})}
-        if not all(_holds(values, key, wanted) for key, wanted in others.items()):
-            return
-        for key, wanted in clash["at"].items():
-            claim = choose(clash["claims"], context.versions, context.plan, values.get(key)) if _holds(values, key, wanted) else None
-            if claim:
-                related = [(context.at((*at, *other.split("."))), "the other option") for other in others]
-                fault = f"`{key.rpartition('.')[2]}` beside " + " and ".join(f"`{other}`" for other in others) if others else f"`{key.rpartition('.')[2]}`"
-                yield self.claimed(claim, context.at((*at, *key.split(".")), "entry"), fault, related=related)
-
-
-def _holds(values: dict[str, Any], dotted: str, wanted: Any) -> bool:
-    """Whether a key is written so that it clashes: ``on`` asks for something, ``set`` is not null, else by a schema."""
-    value: Any = values
-    for part in dotted.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    if value is None or is_placeholder(value):
-        return False
-    return (bool(value) if wanted == "on" else True) if isinstance(wanted, str) else fits(wanted, value)
-
-
-class TensorParallelByDefault(LightningRule):
-    """## What it does
-    Points out a ModelParallelStrategy without sizes.
-
-    ## Why it matters
-    Its defaults make one tensor parallel group of all devices of a machine: no data is spread inside a machine, and nothing is sharded as FSDP2 does.
-    Either way the module has to override `configure_model()`.
-
-    ## Example
-    ```yaml
-    trainer:
-      devices: 8
-      strategy:
-        class_path: ModelParallelStrategy
-    ```
-
-    ## Use instead
-    ```yaml
-    trainer:
-      devices: 8
-      strategy:
-        class_path: ModelParallelStrategy
-        init_args:
-          data_parallel_size: 8
-          tensor_parallel_size: 1
-    ```
-
-    ## Versions and evidence
-    LT037-model-parallel-defaults-to-tp, LT038-model-parallel-needs-configure_model (strategies/model_parallel.py of lightning 2.3.3 to 2.6.6; the latter run).
-    """
-
-    code, name, severity = "LIT008", "tensor-parallel-by-default", Severity.INFO
-    facts = ("LT037-model-parallel-defaults-to-tp", "LT038-model-parallel-needs-configure_model")
-
-    def judge(self, context: Context, shape: Shape) -> Iterator[Finding]:
-        plan = context.plan
-        sizes = [context.document.value((*shape.arguments_at, key)) for key in ("data_parallel_size", "tensor_parallel_size")]
-        if plan.fsdp_version.value == 2 and plan.fsdp_version.place and all(size in (None, "auto") for size in sizes):
-            says = "without sizes all devices of a machine form one tensor parallel group"
-            yield self.finding(plan.fsdp_version.place, says, help="for FSDP2 write `data_parallel_size` and `tensor_parallel_size: 1`")
-
-
-class TrueHalfPrecision(LightningRule):
-    """## What it does
-    Points out `16-true` and `bf16-true` with FSDP.
-
-    ## Why it matters
-    FSDP keeps the copy of the parameters that the optimizer updates in the lower precision's place only partly: memory is not halved as expected, and `16-true`
-    trains without a gradient scaler.
-
-    ## Example
-    ```yaml
-    trainer:
-      devices: 2
-      strategy: fsdp
-      precision: 16-true
-    ```
-
-    ## Use instead
-    ```yaml
-    trainer:
-      devices: 2
-      strategy: fsdp
-      precision: bf16-mixed
-    ```
-
-    ## Versions and evidence
-    LT042-bf16-true-keeps-fp32, LT043-16-true-no-scaler (read in plugins/precision/fsdp.py of lightning 2.6.6).
-    """
-
-    code, name, severity = "LIT009", "true-half-precision", Severity.INFO
-    facts = ("LT042-bf16-true-keeps-fp32", "LT043-16-true-no-scaler")
-
-    def judge(self, context: Context, shape: Shape) -> Iterator[Finding]:
-        at = (*shape.at, "precision")
-        value = context.document.value(at)
-        if context.plan.fsdp.value is not True or value not in ("16-true", "bf16-true") or not context.versions.has("lightning>=2.1.0"):
-            return
-        says = "FSDP with 16-true has no gradient scaler" if value == "16-true" else "FSDP warns that it keeps a full-precision copy of the parameters"
-        yield self.finding(context.at(at), says, help=f"`{value.partition('-')[0]}-mixed` keeps the master weights in float32")
-
-
-RULES = (
-    StrategyClass(),
-    MixedNamespaces(),
-    HybridWithoutGroups(),
-    OffloadNotAsWritten(),
-    PrecisionPlugin(),
-    AveragingSharded(),
-    OptionsClash(),
-    TensorParallelByDefault(),
-    TrueHalfPrecision(),
-)
+RULES = (StrategyClass(), MixedNamespaces(), HybridWithoutGroups(), OffloadNotAsWritten())

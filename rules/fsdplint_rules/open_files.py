@@ -1,4 +1,7 @@
-"""Files in which a script's own argument classes share the top level with the framework's (``x-open`` tables), or every level (``"x-open": "every level"``)."""
+"""Files in which a script's own argument classes share the top level with the framework's (``x-open`` tables).
+
+Or every level, where the file names a module that extends it (``x-open-by``).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ _SHORTEST = 6
 
 def is_open(context: Context, item: Written) -> bool:
     """Whether a key stands where the script's own argument classes may take keys that the table lacks."""
-    return (not item.owner_path or _is_open_throughout(context)) and context.dialect.is_open(context.document)
+    if "x-open-by" in context.table.schema:
+        return _is_open_throughout(context)
+    return not item.owner_path and context.dialect.is_open(context.document)
 
 
 def is_brought(context: Context, item: Written) -> bool:
@@ -24,7 +29,9 @@ def is_brought(context: Context, item: Written) -> bool:
 
 
 def _is_open_throughout(context: Context) -> bool:
-    return context.table.schema.get("x-open") == "every level"
+    """Whether the file names a module that the releases at hand let extend every section (``x-open-by``)."""
+    by: dict[str, str] = context.table.schema.get("x-open-by", {})
+    return any(context.versions.has(when) and bool(context.value(*key.split("."))) for key, when in by.items())
 
 
 def misspelt(item: Written) -> str | None:
@@ -36,7 +43,11 @@ def misspelt(item: Written) -> str | None:
 
     word = str(item.path[-1]).lower().replace("-", "_")
     properties = item.owner.get("properties", {})
-    names = [name for name, schema in properties.items() if len(name) >= _SHORTEST and schema.get("x-known") != "never" and not schema.get("x-script")]
+    names = [
+        name
+        for name, schema in properties.items()
+        if len(name) >= _SHORTEST and schema.get("x-known") != "never" and not schema.get("x-script")
+    ]
     return next(iter(get_close_matches(word, names, n=1, cutoff=0.88)), None) if len(word) >= _SHORTEST - 1 else None
 
 

@@ -103,7 +103,8 @@ class DuplicateKey(Rule):
                 path = _path_at(document, earlier[0]) if earlier else ()
                 at = Place(document, path, (problem.span.start, problem.span.end))
                 related = [(Place(document, path, (span.start, span.end)), "first here") for span in earlier]
-                yield self.finding(at, f"{problem.message}: tomllib refuses the file", outcome="refused", related=related, help="keep one of them")
+                fault = f"{problem.message}: tomllib refuses the file"
+                yield self.finding(at, fault, outcome="refused", related=related, help="keep one of them")
 
 
 def _path_at(document: Document, span: Span) -> Path:

@@ -25,9 +25,8 @@ def float8_section(job: Job) -> str:
 
 class UnknownConverter(Rule):
     """## What it does
-    Finds converter names that the target's torchtitan does not register: `float8` and `mx` since 0.2.0, `quantize...` before, and misspelt ones.
-
-    Names that are like none of these may be registered by a module of the user, and are not reported.
+    Finds converter names that the target's torchtitan does not register: `float8` and `mx` since 0.2.0, `quantize...` before, and
+    misspelt ones. Names that are like none of these may be registered by a module of the user, and are not reported.
 
     ## Why it matters
     The name is looked up when the model is built: every rank stops with KeyError. Comments in upstream's own files still show `float8`.
@@ -77,8 +76,8 @@ class UnknownConverter(Rule):
         for index, name in enumerate(listed):
             meant = _meant(name, is_old) if isinstance(name, str) else None
             if meant:
-                at = context.at(("model", "converters", index))
-                yield self.finding(at, f"`{name}` is no converter: torchtitan stops with KeyError", outcome="refused", help=f"write `{meant}`")
+                at, fault = context.at(("model", "converters", index)), f"`{name}` is no converter: torchtitan stops with KeyError"
+                yield self.finding(at, fault, outcome="refused", help=f"write `{meant}`")
 
 
 def _meant(name: str, is_old: bool) -> str | None:

@@ -16,7 +16,7 @@ _SWITCHES = ("training.compile", "compile.enable")
 
 
 class Job:
-    """The settings of a torchtitan file, dotted, as the release at hand takes them: written, else by default; no type is checked there either."""
+    """The settings of a torchtitan file, dotted, as the release at hand takes them: as written, else by default, unchecked."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -56,7 +56,7 @@ class Job:
 
     @property
     def compiles_model(self) -> bool:
-        """Whether the model is surely compiled, or nobody knows: a placeholder stands where it is decided, or the switch of releases before 0.2.0."""
+        """Whether the model is compiled, or nobody knows: a placeholder decides, or the switch of releases before 0.2.0."""
         if any(self.is_open(key) for key in (*_SWITCHES, "compile.components")):
             return True
         if self.has("torchtitan>=0.2.0") and self.context.value("training", "compile"):

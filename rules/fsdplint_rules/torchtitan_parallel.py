@@ -87,7 +87,8 @@ class ExpertTensorDegree(Clash):
 
 class ExpertDegree(Clash):
     """## What it does
-    Finds an expert parallel degree that does not fit into the ranks that it borrows: those of the shard, context parallel and tensor parallel groups.
+    Finds an expert parallel degree that does not fit into the ranks that it borrows: those of the shard, context parallel and tensor
+    parallel groups.
 
     ## Why it matters
     Every rank stops when the device mesh is built.
@@ -189,8 +190,8 @@ class SequenceLength(Clash):
     ```
 
     ## Versions and evidence
-    TT016-seq-len-divisible: the divisor was run in torchtitan 0.2.2, and reads the same in 0.2.0 and 0.2.1 (parallelize.py of all models but
-    flux). 0.1.0 does not check.
+    TT016-seq-len-divisible: the divisor was run in torchtitan 0.2.2, and reads the same in 0.2.0 and 0.2.1 (parallelize.py of all
+    models but flux). 0.1.0 does not check.
     """
 
     code, name = "TTN103", "sequence-length"
@@ -308,8 +309,8 @@ class GlobalBatch(Clash):
     ```
 
     ## Versions and evidence
-    TT018-global-batch: read in train.py of torchtitan 0.1.0 to 0.2.2. Where the shard degree is -1 and the number of ranks unknown, only the
-    local batch size counts.
+    TT018-global-batch: read in train.py of torchtitan 0.1.0 to 0.2.2. Where the shard degree is -1 and the number of ranks unknown,
+    only the local batch size counts.
     """
 
     code, name = "TTN105", "global-batch"

@@ -56,15 +56,44 @@ def is_overridden(context: Context, path: Path) -> bool:
     return re.search(rf"(?:^|\s)(?:~(?:{'|'.join(names)})\b|(?:{'|'.join(names)})=)", _line(context)) is not None
 
 
+def is_declared(context: Context) -> bool:
+    """Whether somebody has said which torchtune is meant."""
+    pin = context.target.pins.get("torchtune")
+    return pin is not None and pin.declared
+
+
+def is_newer(context: Context) -> bool:
+    """Whether a file has keys that only releases after the newest known one read, while nobody has said which release is meant."""
+    known = (item.option.schema.get("x-known") for item in context.written if item.option)
+    return not is_declared(context) and any(context.versions.is_older(requirement) for requirement in known if requirement)
+
+
+def _is_old(context: Context) -> bool:
+    """Whether a file is of an older generation as a whole, which is said elsewhere."""
+    return bool(spoken_for(context)) or (not is_declared(context) and any(moved_components(context)))
+
+
 def _line(context: Context) -> str:
     command = context.launch.command
     return command.document.text if command is not None else ""
 
 
+def moved_components(context: Context) -> Iterator[tuple[Path, str, str]]:
+    """The components that stand where torchtune no longer has them: (path, the name as written, the name today)."""
+    root = context.document.root
+    for key, entry in root.items() if isinstance(root, Mapping) else ():
+        component = entry.value.get("_component_") if isinstance(entry.value, Mapping) else None
+        name = plain(component) if component is not None else None
+        for move in context.table.schema["x-moved"]:
+            if isinstance(name, str) and not is_placeholder(name) and name.startswith(move["from"]) and context.versions.has(move["when"]):
+                yield (key, "_component_"), name, move["to"] + name[len(move["from"]) :]
+
+
 class OptionsClash(TorchtuneRule):
     """## What it does
-    Finds options that torchtune's recipes refuse, drop or let cancel each other: activation offloading without activation checkpointing, the
-    optimizer in the backward pass with clipping or accumulation, fp16, tensor parallelism without a plan, FSDP options for a single_device recipe.
+    Finds options that torchtune's recipes refuse, drop or let cancel each other: activation offloading without activation
+    checkpointing, the optimizer in the backward pass with clipping or accumulation, fp16, tensor parallelism without a plan,
+    FSDP options for a single_device recipe.
 
     ## Why it matters
     Recipes check a few pairs when they are constructed, on every rank. The others cost memory or quality without a word:
@@ -89,8 +118,9 @@ class OptionsClash(TorchtuneRule):
     ```
 
     ## Versions and evidence
-    TN001, TN003, TN005, TN006, TN015, TN016 (recipe constructors of torchtune 0.6.1 were run); TN007, TN009, TN010, TN011, TN014, TN017 to TN021
-    (read in the recipes of torchtune 0.1.0 to 0.6.1 and of the main branch); TN008 (from an issue, so it is a warning).
+    TN001, TN003, TN005, TN006, TN015, TN016 (recipe constructors of torchtune 0.6.1 were run); TN007, TN009, TN010, TN011,
+    TN014, TN017 to TN021 (read in the recipes of torchtune 0.1.0 to 0.6.1 and of the main branch); TN008 (from an issue, so it
+    is a warning).
     """
 
     code, name = "TUN001", "torchtune-options-clash"
@@ -105,7 +135,9 @@ class OptionsClash(TorchtuneRule):
         for clash in clashes(context, plan_of(context)):
             if not any(is_overridden(context, path) for path in (clash.at, *clash.others)):
                 related = [(context.at(path, "entry"), "the other option") for path in clash.others]
-                yield self.claimed(clash.claim, context.at(clash.at), clash.fault, related=related)
+                is_past = "<" in (clash.claim.versions or "") and is_newer(context)
+                claim = clash.claim._replace(outcome="ignored") if is_past else clash.claim
+                yield self.claimed(claim, context.at(clash.at), clash.fault, related=related)
 
 
 class MissingKey(TorchtuneRule):
@@ -141,7 +173,8 @@ class MissingKey(TorchtuneRule):
     The same file with `dtype: bf16`.
 
     ## Versions and evidence
-    TN023 (run with torchtune 0.6.1), TN022 (read in config/_instantiate.py); the keys are those that the recipes of every release read as attributes.
+    TN023 (run with torchtune 0.6.1), TN022 (read in config/_instantiate.py); the keys are those that the recipes of every
+    release read as attributes.
     """
 
     code, name = "TUN002", "torchtune-missing-key"
@@ -149,7 +182,7 @@ class MissingKey(TorchtuneRule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         root, plan = context.document.root, plan_of(context)
-        if not isinstance(root, Mapping) or plan.task.value not in _TRAINS or spoken_for(context):
+        if not isinstance(root, Mapping) or plan.task.value not in _TRAINS or _is_old(context):
             return
         outcome = "refused" if recipe(context) else "ignored"
         needs = context.table.schema["x-needs"]
@@ -158,7 +191,8 @@ class MissingKey(TorchtuneRule):
         if len(wanted) - len(lacking) >= _CONFIG:
             for key in lacking:
                 says = f"`{key}` is missing: the recipe raises ConfigAttributeError"
-                yield self.finding(context.at((key,), "key"), says, outcome=outcome, help=f"add `{key}`, or give it as `{key}=...` on the command line")
+                help = f"add `{key}`, or give it as `{key}=...` on the command line"
+                yield self.finding(context.at((key,), "key"), says, outcome=outcome, help=help)
         for key in context.table.schema["x-sections"]:
             section = root.get(key)
             path = (key, "_component_")
@@ -169,7 +203,8 @@ class MissingKey(TorchtuneRule):
 
 class MovedComponent(TorchtuneRule):
     """## What it does
-    Finds components at a place that torchtune has moved them from. While no release is declared it says so once, as a warning: the file is older.
+    Finds components at a place that torchtune has moved them from. While no release is declared it says so once, as a warning:
+    the file is older.
 
     ## Why it matters
     torchtune cannot import the path and raises InstantiationError.
@@ -194,22 +229,12 @@ class MovedComponent(TorchtuneRule):
     code, name = "TUN003", "torchtune-moved-component"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        pin = context.target.pins.get("torchtune")
-        declared = pin is not None and pin.declared
-        moved = list(self._moved(context))
+        declared, moved = is_declared(context), list(moved_components(context))
         for path, old, new in moved if declared else moved[:1]:
             related = [] if declared else [(context.at(other), "so is this") for other, _, _ in moved[1:]]
             message = f"`{old}` has moved: torchtune raises InstantiationError"
-            yield self.finding(context.at(path), message, outcome="refused" if declared else "ignored", help=f"write `{new}`", related=related)
-
-    def _moved(self, context: Context) -> Iterator[tuple[Path, str, str]]:
-        root = context.document.root
-        for key, entry in root.items() if isinstance(root, Mapping) else ():
-            component = entry.value.get("_component_") if isinstance(entry.value, Mapping) else None
-            name = plain(component) if component is not None else None
-            for move in context.table.schema["x-moved"]:
-                if isinstance(name, str) and not is_placeholder(name) and name.startswith(move["from"]) and context.versions.has(move["when"]):
-                    yield (key, "_component_"), name, move["to"] + name[len(move["from"]) :]
+            outcome = "refused" if declared else "ignored"
+            yield self.finding(context.at(path), message, outcome=outcome, help=f"write `{new}`", related=related)
 
 
 RULES = (OptionsClash(), MissingKey(), MovedComponent())

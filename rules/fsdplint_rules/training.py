@@ -260,12 +260,14 @@ class ClippingWithFsdp(Rule):
 
 
 def _clips(context: Context, item: Written) -> bool:
-    """Whether a bound of clipping is a number above 0, and no sibling key takes it out of the claims (``x-clipping-unless``)."""
+    """Whether a bound of clipping is a number above 0, and its sibling keys are as the claims want them (``x-clipping-with``)."""
     value = plain(item.entry.value)
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or not fits({"format": "number-text"}, value) or float(value) <= 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return False
-    unless = item.option.schema.get("x-clipping-unless", {}) if item.option else {}
-    return not any(is_among(context.value(*item.path[:-1], key), values) for key, values in unless.items())
+    if not fits({"format": "number-text"}, value) or float(value) <= 0:
+        return False
+    siblings = item.option.schema.get("x-clipping-with", {}) if item.option else {}
+    return all(is_among(context.value(*item.path[:-1], key), values) for key, values in siblings.items())
 
 
 class Fp8WithFsdp(Rule):

@@ -39,8 +39,10 @@ class LauncherKeyInScript(Rule):
             return
         for item in context.written:
             if item.option is not None and item.option.schema.get("x-launcher"):
-                text = f"`{item.path[-1]}` is a flag of accelerate launch: without the trl command TrlParser raises ValueError, unknown arguments"
-                yield self.finding(context.at(item.path, "key"), text, help="start with the trl command, or move the key to the launch line")
+                text = f"`{item.path[-1]}` is a flag of accelerate launch: without the trl command TrlParser raises ValueError"
+                yield self.finding(
+                    context.at(item.path, "key"), text, help="start with the trl command, or move the key to the launch line"
+                )
 
 
 class PeftIgnoresWrapClasses(Rule):
@@ -48,7 +50,8 @@ class PeftIgnoresWrapClasses(Rule):
     Finds layer classes in `fsdp_config` of a run with adapters.
 
     ## Why it matters
-    PEFT builds a wrap policy of its own, from the model or from the environment that `accelerate launch` sets; TrainingArguments of 5.x set none.
+    PEFT builds a wrap policy of its own, from the model or from the environment that `accelerate launch` sets; TrainingArguments of
+    5.x set none.
 
     ## Example
     ```yaml
@@ -85,7 +88,12 @@ class PeftIgnoresWrapClasses(Rule):
             return
         if context.versions.has("transformers>=5.0") and not any(file.dialect.name == "accelerate" for file in context.launch.members):
             text = "PEFT wraps by its own policy: these layer classes are not used"
-            yield self.finding(classes.place, text, related=noted(plan.adapter, "the adapter"), help="name them in the accelerate file, where the model does not do it itself")
+            yield self.finding(
+                classes.place,
+                text,
+                related=noted(plan.adapter, "the adapter"),
+                help="name them in the accelerate file, where the model does not do it itself",
+            )
 
 
 RULES = (LauncherKeyInScript(), PeftIgnoresWrapClasses())

@@ -50,7 +50,7 @@ class InvalidValue(Rule):
         for item, value, schema, claim in _wrong(context):
             looks_else = is_surprising(item, value, schema)
             if not looks_else or not _is_yaml_reading(context):
-                fault = f"`{item.path[-1]}` cannot be {_shown(value)}"
+                fault = f"`{item.path[-1]}` cannot be {_shown(value, schema)}"
                 help = _rewritten(value, "", schema) if looks_else else _wanted(schema, value)
                 yield self.claimed(claim, context.at(item.path), fault, help=help)
 
@@ -196,13 +196,15 @@ def _rewritten(value: object, raw: str, schema: dict[str, Any]) -> str | None:
     )
 
 
-def _shown(value: object) -> str:
+def _shown(value: object, schema: dict[str, Any] | None = None) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
         return f"the boolean {str(value).lower()}"
     if isinstance(value, str):
         return f'the text "{value}"'
+    if isinstance(value, list) and "array" in (schema or {}).get("type", ()):
+        return f"the list {value}"
     return "a list" if isinstance(value, list) else "a mapping" if isinstance(value, dict) else f"`{value}`"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from linting import launch_of, read, target_of
+from linting import SHARED, launch_of, read, target_of
 
 from fsdplint.dialects import dialect, recognise
 from fsdplint.dialects.table import is_known
@@ -38,7 +40,7 @@ def test_training_arguments_are_told(text: str) -> None:
         "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n",
         "base_model: x\nmicro_batch_size: 1\noutput_dir: out\nfsdp:\n  - full_shard\nfsdp_config: {}\n",
         "model_name_or_path: x\nstage: sft\nfinetuning_type: full\ncutoff_len: 1\nper_device_train_batch_size: 1\nnum_train_epochs: 1\n",
-        "tokenizer:\n  _component_: x\nmodel:\n  _component_: y\noutput_dir: out\nlog_every_n_steps: 1\nper_device_train_batch_size: 1\nnum_train_epochs: 2\n",
+        "model:\n  _component_: y\noutput_dir: out\nper_device_train_batch_size: 1\nnum_train_epochs: 2\n",
         "model:\n  model_name: x\ndata: {}\ntraining:\n  per_device_train_batch_size: 1\n",
         "name: CI\non: push\njobs: {}\n",
         "seed: 1\ndebug: true\nproject: x\n",
@@ -49,7 +51,9 @@ def test_other_files_are_not_taken(text: str) -> None:
     assert told(text) not in ("hf-trainer", "trl")
 
 
-@pytest.mark.parametrize("text", ['{"fsdp_transformer_layer_cls_to_wrap": ["A"], "xla": false}', '{"version": 2, "reshard_after_forward": true}'])
+@pytest.mark.parametrize(
+    "text", ['{"fsdp_transformer_layer_cls_to_wrap": ["A"], "xla": false}', '{"version": 2, "reshard_after_forward": true}']
+)
 def test_a_file_of_fsdp_config_is_told_by_its_vocabulary(text: str) -> None:
     assert told(text, "fsdp.json") == "hf-trainer"
     (file,) = launch_of(text, paths=("fsdp.json",)).files
@@ -60,7 +64,10 @@ def test_a_file_of_fsdp_config_is_told_by_its_vocabulary(text: str) -> None:
 def test_every_release_of_the_facts_is_bounded() -> None:
     table = dialect("hf-trainer").table
     newest, older = (target_of([f"transformers=={v}"]).for_dialect("transformers").points()[0] for v in ("5.24.0", "4.57.6"))
-    known = {key: (is_known(table.options[key,], older), is_known(table.options[key,], newest)) for key in ("warmup_ratio", "use_cpu", "activation_checkpointing")}
+    known = {
+        key: (is_known(table.options[key,], older), is_known(table.options[key,], newest))
+        for key in ("warmup_ratio", "use_cpu", "activation_checkpointing")
+    }
     assert known == {"warmup_ratio": (True, False), "use_cpu": (True, True), "activation_checkpointing": (False, True)}
 
 
@@ -72,7 +79,12 @@ def test_every_release_of_the_facts_is_bounded() -> None:
         ("4.57.6", "full_shard hybrid_shard", "", (1, "HYBRID_SHARD", Wrap.NONE, StateDict.FULL)),
         ("5.0.0", "shard_grad_op", "", (1, "SHARD_GRAD_OP", Wrap.NONE, StateDict.FULL)),
         ("5.0.0", "full_shard auto_wrap", "version: 2", (2, "SHARD_GRAD_OP", Wrap.TRANSFORMER, StateDict.SHARDED)),
-        ("5.0.0", "full_shard auto_wrap", "version: 2\n  reshard_after_forward: true", (2, "FULL_SHARD", Wrap.TRANSFORMER, StateDict.SHARDED)),
+        (
+            "5.0.0",
+            "full_shard auto_wrap",
+            "version: 2\n  reshard_after_forward: true",
+            (2, "FULL_SHARD", Wrap.TRANSFORMER, StateDict.SHARDED),
+        ),
         ("5.4.0", "shard_grad_op auto_wrap", "", (1, "FULL_SHARD", Wrap.TRANSFORMER, StateDict.FULL)),
         ("5.9.0", "shard_grad_op auto_wrap", "version: 2", (2, "SHARD_GRAD_OP", Wrap.TRANSFORMER, StateDict.SHARDED)),
         ("5.9.0", "hybrid_shard", "version: 2", (2, "FULL_SHARD", Wrap.NONE, StateDict.SHARDED)),
@@ -173,10 +185,30 @@ def test_precision(text: str, expected: Precision | None) -> None:
 
 def test_derived_decisions() -> None:
     plan = read("torch_compile_mode: default\nuse_cpu: true\ndeepspeed: ds.json\nactivation_checkpointing: true\n", dialect="hf-trainer")
-    assert (plan.compile.value, plan.device.value, plan.deepspeed_config.value, plan.gradient_checkpointing.value) == (True, "cpu", "ds.json", True)
+    assert (plan.compile.value, plan.device.value, plan.deepspeed_config.value, plan.gradient_checkpointing.value) == (
+        True,
+        "cpu",
+        "ds.json",
+        True,
+    )
 
 
 def test_named_files() -> None:
-    text = 'deepspeed: configs/ds.json\nfsdp_config: fsdp.json\n'
+    text = "deepspeed: configs/ds.json\nfsdp_config: fsdp.json\n"
     assert dialect("hf-trainer").companions(parse(text, "a.yaml")) == [("deepspeed", "configs/ds.json"), ("fsdp_config", "fsdp.json")]
-    assert dialect("hf-trainer").companions(parse('deepspeed: \'{"a": 1}\'\nfsdp_config: {a: 1}\n', "a.yaml")) == []
+    assert dialect("hf-trainer").companions(parse("deepspeed: '{\"a\": 1}'\nfsdp_config: {a: 1}\n", "a.yaml")) == []
+
+
+def test_the_table_has_every_key_of_the_facts() -> None:
+    path = SHARED / "facts" / "transformers" / "keys.jsonl"
+    if not path.is_file():
+        pytest.skip("needs ../shared")
+    keys = {part for line in path.read_text(encoding="utf-8").splitlines() for part in _names(json.loads(line)["key"])}
+    assert keys - {".".join(option) for option in dialect("hf-trainer").table.options} == set()
+
+
+def _names(key: str) -> list[str]:
+    """The keys of a row; a few rows name several of one block."""
+    first, *others = key.split(" / ")
+    block = first.rpartition(".")[0]
+    return [first, *(f"{block}.{other}" for other in others)]

@@ -190,6 +190,9 @@ def owned_lines(document: Document, operation: Operation) -> tuple[int, int]:
     if document.format == "json":
         return first, last
     limit = document.position(key.start)[1] - 1
+    if isinstance(operation.path[-1], int):
+        line = document.line(first)
+        limit = len(line) - len(line.lstrip())
     number = last + 1
     while number <= len(document.text.splitlines()) + 1:
         line = document.line(number)

@@ -69,6 +69,7 @@ CASES: dict[str, tuple[str, Operation, str]] = {
         Insert(("c", "d"), 3, "a"),
         "a: 1\nb: 2\nc:\n  d: 3\n",
     ),
+    "insert behind a key that is null": ("~: a\nb: c\n", Insert(("d",), 1, "~"), "~: a\nd: 1\nb: c\n"),
     "insert takes the siblings' quotes": ('"a": 1\n', Insert(("b",), 2), '"a": 1\n"b": 2\n'),
     "insert of a block in the file's indentation": (
         "a:\n    - x\nb:\n   c: 1\n",
@@ -163,6 +164,8 @@ REFUSED: dict[str, tuple[str, Operation, str]] = {
     "a tagged value": ("a: !!str 5\n", Set(("a",), 2), "'a' has the tag 'tag:yaml.org,2002:str'"),
     "a key written twice": ("a: 1\nb: 2\na: 3\n", Delete(("a",)), "'a' is written twice"),
     "two keys with one name": ('1: a\n"1": b\n', Set(("1",), 2), "'1' is written twice"),
+    "two keys that are one to Python": ("1: a\ntrue: b\n", Rename(("true",), "x"), "'true' is written twice"),
+    "two keys that are null": ("~: a\nnull: b\n", Delete(("null",)), "'null' is written twice"),
     "an explicit key": ("? k\n: 1\nb: 2\n", Rename(("k",), "l"), "the key is written with a '?'"),
     "an anchored key": ("&x a: 1\nb: *x\n", Rename(("a",), "c"), "the key has an anchor or a tag, or is an alias"),
     "a pair in brackets": ("a: [b: 1]\n", Insert(("a", 0, "c"), 2), "it has no braces of its own"),

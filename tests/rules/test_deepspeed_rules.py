@@ -47,7 +47,11 @@ def test_the_whole_batch_needs_the_world_size() -> None:
 def test_inline_settings() -> None:
     text = HEAD + "gradient_accumulation_steps: 2\ndeepspeed:\n  zero_optimization: {stage: 2}\n  gradient_accumulation_steps: 4\n"
     (found,) = lint(text, dialect="hf-trainer")
-    assert (found.code, found.key, [r.key for r in found.related]) == ("DSP001", "gradient_accumulation_steps", ["deepspeed.gradient_accumulation_steps"])
+    assert (found.code, found.key, [r.key for r in found.related]) == (
+        "DSP001",
+        "gradient_accumulation_steps",
+        ["deepspeed.gradient_accumulation_steps"],
+    )
 
 
 def test_zero_3_forbids_auto_find_batch_size() -> None:

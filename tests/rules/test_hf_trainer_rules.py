@@ -334,11 +334,15 @@ class TestKeysAndValues:
         assert at(NEWEST, "warmup_ratio: 0.1\nmy_dataset: x\n") == [("warning", "FSD403", "warmup_ratio")]
         assert at(NEWEST, "learning_rat: 1.0\nmy_dataset: x\n") == [("warning", "FSD003", "learning_rat")]
 
-    @pytest.mark.parametrize("key", ["learning_rat", "per_device_train_batchsize", "num_train_epoch", "fsdp_confg", "gradient_acumulation_steps"])
+    @pytest.mark.parametrize(
+        "key", ["learning_rat", "per_device_train_batchsize", "num_train_epoch", "fsdp_confg", "gradient_acumulation_steps"]
+    )
     def test_misspelt_keys(self, key: str) -> None:
         assert at(NEWEST, f"{key}: 1\n") == [("error", "FSD003", key)]
 
-    @pytest.mark.parametrize("key", ["num_epochs", "train_batch_size", "model_name", "fp32", "lr", "max_seq_length", "eval_file", "hub_name", "task"])
+    @pytest.mark.parametrize(
+        "key", ["num_epochs", "train_batch_size", "model_name", "fp32", "lr", "max_seq_length", "eval_file", "hub_name", "task"]
+    )
     def test_own_keys_are_nobodys_business(self, key: str) -> None:
         assert at(NEWEST, f"{key}: 1\n") == []
 
@@ -365,7 +369,14 @@ class TestKeysAndValues:
 
     @pytest.mark.parametrize(
         "text",
-        ["learning_rate: 2.0e-5\n", 'bf16: "true"\n', "eval_strategy: 'no'\n", "torch_compile_backend: INDUCTOR\n", "learning_rate: ${LR}\n", "save_total_limit:\n"],
+        [
+            "learning_rate: 2.0e-5\n",
+            'bf16: "true"\n',
+            "eval_strategy: 'no'\n",
+            "torch_compile_backend: INDUCTOR\n",
+            "learning_rate: ${LR}\n",
+            "save_total_limit:\n",
+        ],
     )
     def test_good_values(self, text: str) -> None:
         assert at(NEWEST, text) == []
@@ -376,13 +387,17 @@ def test_a_default_that_changes_inside_the_target() -> None:
     found = [d for d in lint(text, dialect="hf-trainer", target=["transformers>=5.4,<=5.24"]) if d.code == "FSD405"]
     assert [(d.severity.word, d.key, marked(text, d)) for d in found] == [("warning", "fsdp_config.version", "output_dir")]
     assert "1 with transformers 5.4.0-5.9.0, 2 with transformers 5.10" in found[0].message
-    assert "FSD405" not in [d.code for d in lint(text + "fsdp_config: {version: 2}\n", dialect="hf-trainer", target=["transformers>=5.4,<=5.24"])]
+    assert "FSD405" not in [
+        d.code for d in lint(text + "fsdp_config: {version: 2}\n", dialect="hf-trainer", target=["transformers>=5.4,<=5.24"])
+    ]
     assert "FSD405" not in [d.code for d in lint(text, dialect="hf-trainer", target=["transformers>=5.10,<=5.24"])]
     assert "FSD405" not in [d.code for d in lint(HEAD, dialect="hf-trainer", target=["transformers>=5.4,<=5.24"])]
 
 
 def test_the_example_files_of_an_older_release_say_where_they_came_from() -> None:
-    text = HEAD + "fsdp: full_shard auto_wrap\nfsdp_config: {backward_prefetch: backward_pre, forward_prefetch: true, use_orig_params: true}\n"
+    text = (
+        HEAD + "fsdp: full_shard auto_wrap\nfsdp_config: {backward_prefetch: backward_pre, forward_prefetch: true, use_orig_params: true}\n"
+    )
     assert told(lint(text, dialect="hf-trainer", target=["transformers==4.57.6"])) == []
     newest = lint(text, dialect="hf-trainer", target=["transformers==5.24.0"])
     assert [(d.code, marked(text, d)) for d in newest if d.code == "FSD406"] == [

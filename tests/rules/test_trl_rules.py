@@ -21,8 +21,13 @@ def test_checkpointing_is_on_by_default() -> None:
 
 
 def test_the_accelerate_file_may_switch_it_on() -> None:
-    accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n  fsdp_version: 2\n  fsdp_activation_checkpointing: true\n"
-    found = told(lint(HEAD, accelerate, dialects=("trl", "accelerate"), line="accelerate launch --config_file file1.yaml train.py --config file0.yaml"))
+    head = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 2\n"
+    accelerate = head + "fsdp_config:\n  fsdp_version: 2\n  fsdp_activation_checkpointing: true\n"
+    found = told(
+        lint(
+            HEAD, accelerate, dialects=("trl", "accelerate"), line="accelerate launch --config_file file1.yaml train.py --config file0.yaml"
+        )
+    )
     assert "FSD701" in [code for _, code, _ in found]
 
 

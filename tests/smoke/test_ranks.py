@@ -74,6 +74,13 @@ def test_the_first_death_is_told_not_its_echo(folder: Path) -> None:
     assert found.log == "Traceback\nValueError: no such layer"
 
 
+def test_a_long_message_is_cut_in_the_table_and_whole_in_the_log(folder: Path) -> None:
+    write(folder, 0, STARTED, raised(7.0, "x" * 400))
+    found = post_mortem("wrap", read_results(folder), Ended(1), 2, folder, 60)
+    assert found.reasons == (f"rank 0: ValueError: {'x' * 300} ...",)
+    assert "x" * 400 in found.log
+
+
 def test_a_later_stage_is_skipped(folder: Path) -> None:
     write(folder, 0, STARTED, raised(7.0, "no such layer"))
     found = post_mortem("steps", read_results(folder), Ended(1), 2, folder, 60)

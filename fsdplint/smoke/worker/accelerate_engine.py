@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AccelerateEngine:
-    """accelerate's Accelerator with the plugin that the files state; with the plan's settings where upstream's loader does not read them."""
+    """accelerate's Accelerator with the plugin that the files state; with the plan's settings where no upstream loader reads them."""
 
     def __init__(self, plan: SmokePlan) -> None:
         self.plan = plan

@@ -85,7 +85,10 @@ class NoTwin(ValueError):
 
 
 class Family(NamedTuple):
-    """A family by transformers' name. ``source``: ``config`` (a config.json says so), ``name`` (guessed from the model's name) or ``layer``."""
+    """A family by transformers' name.
+
+    ``source``: ``config`` (a config.json says so), ``name`` (guessed from the model's name) or ``layer`` (of a layer class).
+    """
 
     name: str
     source: str
@@ -104,7 +107,8 @@ def twin(plan: SmokePlan, size: Size) -> Twin:
     family = family_of(plan)
     if family is None:
         names = ", ".join(plan.value("wrap_classes") or []) or "no layer class"
-        raise NoTwin(f"no twin: neither the model ({plan.value('model') or 'none named'}) nor {names} names a family that transformers has")
+        model = plan.value("model") or "none named"
+        raise NoTwin(f"no twin: neither the model ({model}) nor {names} names a family that transformers has")
     config, is_part = _small_config(family.name)
     layers = tuple(plan.value("wrap_classes") or ())
     doubtful = layers if is_part else tuple(layer for layer in layers if family.source == "name" and _is_near(layer, family.name))
@@ -195,6 +199,8 @@ def _small_config(family: str) -> tuple[Any, bool]:
         changes["num_key_value_heads"] = _SMALL["num_attention_heads"]
     if "layer_types" in known and config.layer_types:
         changes["layer_types"] = list(config.layer_types)[: _SMALL["num_hidden_layers"]]
+    if "use_cache" in known:
+        changes["use_cache"] = False
     if getattr(config, "is_encoder_decoder", False):
         changes["decoder_start_token_id"] = 0
     return type(config)(**changes), config is not whole
