@@ -12,23 +12,27 @@ from fsdplint.rule import Context, Finding, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from fsdplint.diagnostics import Fix
+    from fsdplint.fixes import SymbolicFix
     from fsdplint.plan import Plan
     from fsdplint.target import Target, Versions
 
 
 class _Seen(NamedTuple):
-    """One fault over the points of a target: its first finding, the points on which it held, and its mildest severity."""
+    """One fault over the points of a target: its first finding, the points on which it held, its severities and fixes there."""
 
     finding: Finding
     points: list[Versions]
     severities: list[Severity]
+    fixes: list[SymbolicFix | None]
 
 
-def lint(launch: Launch, target: Target, rules: Iterable[Rule]) -> list[Diagnostic]:
+def lint(launch: Launch, target: Target, rules: Iterable[Rule], *, fixes: bool = True) -> list[Diagnostic]:
     """The diagnostics of one launch, in the contract's order.
 
     A fault that holds on every point of the target keeps its severity; one that holds on some is at most a warning and says on which.
     Where upstream refuses the launch nothing trains, so that what would mislead is a warning beside the refusal.
+    ``fixes``: whether fixes are worked out; one is given only where it is the same on every point of the target.
     Raises RuleCrash when a rule raises.
     """
     rules = list(rules)
@@ -39,8 +43,9 @@ def lint(launch: Launch, target: Target, rules: Iterable[Rule]) -> list[Diagnost
         found = dict(_findings(launch, target, versions, rules))
         refused = any(finding.outcome == "refused" for finding in found.values())
         for key, finding in found.items():
-            entry = seen.setdefault(key, _Seen(finding, [], []))
+            entry = seen.setdefault(key, _Seen(finding, [], [], []))
             entry.points.append(versions)
+            entry.fixes.append(finding.fix if fixes else None)
             entry.severities.append(Severity.WARNING if refused and finding.outcome == "misleads" else finding.severity)
     names = {file.document.path: file.dialect.name for file in launch.members}
     return ordered(_diagnostic(entry, len(points), target, names) for entry in seen.values())
@@ -91,20 +96,36 @@ def _diagnostic(seen: _Seen, points: int, target: Target, names: dict[str, str])
         severity = min(severity, Severity.WARNING)
         message = f"{message} (only with {target.runs(seen.points)})"
     key, where, snippet = resolve(finding.at)
+    fix, why_not = _fix(seen, points)
     return Diagnostic(
         code=finding.rule.code,
         name=finding.rule.name,
         severity=severity,
         message=message,
-        help=finding.help,
+        help=finding.help if why_not is None else f"{finding.help}\n{why_not}" if finding.help else why_not,
         path=finding.at.document.path,
         dialect=names.get(finding.at.document.path),
         key=key,
         range=where,
         snippet=snippet,
         related=tuple(_related(place, text) for place, text in finding.related),
+        fix=fix,
         versions=finding.versions,
     )
+
+
+def _fix(seen: _Seen, points: int) -> tuple[Fix | None, str | None]:
+    """The fix of a fault as edits, and why there is none although its rule proposes one."""
+    first = seen.fixes[0]
+    if first is None or len(seen.fixes) < points or any(fix != first for fix in seen.fixes):
+        return None, None
+    from fsdplint.document import Refused
+    from fsdplint.fixes import text_fix
+
+    try:
+        return text_fix(first), None
+    except Refused as refusal:
+        return None, f"no automatic fix: {refusal.reason}"
 
 
 def _related(place: Place, text: str) -> Related:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from fsdplint.dialects import Claim, Dialect, Table, Written
     from fsdplint.document import Document, Path
+    from fsdplint.fixes import SymbolicFix
     from fsdplint.launch import ConfigFile, Launch
     from fsdplint.plan import Plan
     from fsdplint.target import Target, Versions
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class Finding:
     """A fault as a rule sees it: symbolic, before spans, versions and severities of other target points are known."""
 
-    __slots__ = ("at", "help", "message", "outcome", "related", "rule", "severity", "versions")
+    __slots__ = ("at", "fix", "help", "message", "outcome", "related", "rule", "severity", "versions")
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class Finding:
         help: str | None = None,
         related: Sequence[tuple[Place, str]] = (),
         versions: str | None = None,
+        fix: SymbolicFix | None = None,
     ) -> None:
         self.rule = rule
         self.at = at
@@ -44,6 +46,7 @@ class Finding:
         self.help = help
         self.related = tuple(related)
         self.versions = versions
+        self.fix = fix
 
 
 class Rule:
@@ -76,17 +79,29 @@ class Rule:
         help: str | None = None,
         related: Sequence[tuple[Place, str]] = (),
         versions: str | None = None,
+        fix: SymbolicFix | None = None,
     ) -> Finding:
         """A finding of this rule; ``outcome`` (a word of OUTCOMES) sets the severity, else the rule's own holds."""
         severity = OUTCOMES[outcome] if outcome else self.severity
-        return Finding(self, at, message, severity, outcome=outcome, help=help, related=related, versions=versions)
+        return Finding(self, at, message, severity, outcome=outcome, help=help, related=related, versions=versions, fix=fix)
 
     def claimed(
-        self, claim: Claim, at: Place, fault: str, *, related: Sequence[tuple[Place, str]] = (), help: str | None = None
+        self,
+        claim: Claim,
+        at: Place,
+        fault: str,
+        *,
+        related: Sequence[tuple[Place, str]] = (),
+        help: str | None = None,
+        fix: SymbolicFix | None = None,
     ) -> Finding:
-        """A finding whose consequence an option table states: ``<fault>: <what happens>``."""
+        """A finding whose consequence an option table states: ``<fault>: <what happens>``; the table's own fix comes before ``fix``."""
         message = f"{fault}: {claim.says}" if claim.says else fault
-        return self.finding(at, message, outcome=claim.outcome, help=claim.help or help, related=related, versions=claim.versions)
+        if claim.fix is not None:
+            from fsdplint.table_fixes import fix_of
+
+            fix = fix_of(claim.fix, at)
+        return self.finding(at, message, outcome=claim.outcome, help=claim.help or help, related=related, versions=claim.versions, fix=fix)
 
 
 def noted(fact: Fact[Any], message: str) -> list[tuple[Place, str]]:

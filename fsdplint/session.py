@@ -170,9 +170,10 @@ class Session:
             known = present.get(place)
             if known is None or (known is not member and dialect not in (None, known.status.dialect)):
                 companion = load(item._replace(path=self.given.get(place, item.path)), dialect)
-                if known is not None:  # what names a file knows better what it is read as
-                    members.remove(known)
-                members += [companion] if companion.file is not None else []
+                if companion.file is not None and known is not None:  # who names a file knows best how it is read
+                    members[members.index(known)] = companion
+                elif companion.file is not None:
+                    members.append(companion)
         return list(named.missing)
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from fsdplint.plan import Plan
 
 BASE = {
-    "job": 'description = "a test"',
+    "job": 'dump_folder = "out"',
     "model": 'name = "llama3"\nflavor = "8B"',
-    "training": "steps = 10",
+    "training": 'dataset = "c4"',
     "parallelism": "",
     "activation_checkpoint": 'mode = "full"',
 }

@@ -54,7 +54,7 @@ class Composer(Dialect):
         return Table({**table.schema, "properties": {**table.schema["properties"], **job, "parameters": parameters}})
 
     def recognise(self, document: Document) -> int:
-        """By an FSDP block, durations, batch sizes and loaders in Composer's words, at the top or below `parameters`; by components of Composer."""
+        """By an FSDP block, durations, batch sizes and loaders in Composer's words, or its components; also below `parameters`."""
         root = document.root
         if not isinstance(root, Mapping) or any(key in _FOREIGN for key in root.keys()):  # noqa: SIM118 -- a Mapping is no dict
             return 0
@@ -71,7 +71,7 @@ class Composer(Dialect):
         elif block and document.has(block):
             plan.fsdp = Fact(False, Place(document, block))
         _engine(plan, document)
-        plan.state_dict = _translated(plan, document, "state_dict", "state_dict_type", _STATES, StateDict.FULL)
+        plan.state_dict = _state_dict(plan, document)
         if plan.precision.place:
             written = plan.precision.place.document.value(plan.precision.place.path)
             plan.precision = Fact(_PRECISIONS.get(str(written)), plan.precision.place, unknown=is_placeholder(written))
@@ -92,14 +92,16 @@ def fsdp_block(document: Document) -> Path | None:
 def _blocks(document: Document) -> list[Path]:
     bases: list[Path] = [("parameters",)] if isinstance(document.node(("parameters",)), Mapping) else [()]
     bases += [(*base, "trainer") for base in bases]
-    return [(*base, *inner) for base in bases for inner in (("fsdp_config",), ("parallelism_config", "fsdp"), ("parallelism_config", "fsdp2"))]
+    blocks = (("fsdp_config",), ("parallelism_config", "fsdp"), ("parallelism_config", "fsdp2"))
+    return [(*base, *block) for base in bases for block in blocks]
 
 
 def _score(run: Mapping) -> int:
     """How surely a mapping holds what a Composer script reads."""
     keys = set(run.keys())
     block = run.get("fsdp_config")
-    if "_component_" in keys or (isinstance(block, Mapping) and any(key.startswith("fsdp_") for key in block.keys()) and not keys & _BATCHES):
+    options = block.keys() if isinstance(block, Mapping) else []
+    if any(key.startswith("fsdp_") for key in options) and not keys & _BATCHES:
         return 0
     if isinstance(block, Mapping) and keys & (_BATCHES | {"max_duration", "train_loader", "models"}):
         return 95
@@ -168,13 +170,13 @@ def _engine(plan: Plan, document: Document) -> None:
             plan.deepspeed = Fact(True, Place(document, path, "key"))
 
 
-def _translated(plan: Plan, document: Document, decision: str, key: str, words: dict[str, StateDict], usual: StateDict) -> Fact[StateDict]:
-    """A decision that Composer writes in words of its own."""
-    place = plan.fact(decision).place
+def _state_dict(plan: Plan, document: Document) -> Fact[StateDict]:
+    """The state dict in Composer's words, full and sharded."""
+    place = plan.state_dict.place
     if place is None:
-        return Fact(usual, source="Composer's default") if plan.fsdp.value is True else Fact()
+        return Fact(StateDict.FULL, source="Composer's default") if plan.fsdp.value is True else Fact()
     written = document.value(place.path)
-    return Fact(words.get(str(written)), place, unknown=is_placeholder(written))
+    return Fact(_STATES.get(str(written)), place, unknown=is_placeholder(written))
 
 
 def _wrapping(plan: Plan, document: Document, block: Path) -> None:

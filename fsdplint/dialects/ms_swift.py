@@ -6,7 +6,6 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import Place
-from fsdplint.dialects.formats import word_bool
 from fsdplint.dialects.hf_trainer import HfTrainer
 from fsdplint.dialects.table import Table
 from fsdplint.dialects.training_arguments import settle_arguments, settle_fsdp
@@ -141,7 +140,9 @@ class MsSwift(HfTrainer):
     def companions(self, document: Document) -> list[tuple[str, str]]:
         """The JSON files of FSDP and of DeepSpeed; their presets, and JSON as text, are no files."""
         values = ((key, document.value((key,))) for key in ("fsdp", "deepspeed"))
-        return [(key, value) for key, value in values if isinstance(value, str) and any(mark in value for mark in "./\\") and "{" not in value]
+        return [
+            (key, value) for key, value in values if isinstance(value, str) and any(mark in value for mark in "./\\") and "{" not in value
+        ]
 
 
 def _settle_own(plan: Plan, document: Document) -> None:
@@ -171,7 +172,11 @@ class FsdpFile(MsSwift):
     @cached_property
     def table(self) -> Table:
         schema = Table.load("ms-swift").schema
-        words = {word: value for word, value in schema.items() if word.startswith("x-") and word not in ("x-unknown", "x-absent", "x-generations")}
+        words = {
+            word: value
+            for word, value in schema.items()
+            if word.startswith("x-") and word not in ("x-unknown", "x-absent", "x-generations")
+        }
         return Table({**words, **self.root, "properties": {**_fsdp_properties(schema), **dict.fromkeys(_DOCUMENTING, {})}})
 
     @property
@@ -228,7 +233,13 @@ class Megatron(MsSwift):
 
     @cached_property
     def table(self) -> Table:
-        named = {"use_megatron_fsdp": {}, "optimizer": {}, "ENV": {"type": "object"}, "model": {"x-decision": "model"}, "rlhf_type": {"x-decision": "task"}}
+        named = {
+            "use_megatron_fsdp": {},
+            "optimizer": {},
+            "ENV": {"type": "object"},
+            "model": {"x-decision": "model"},
+            "rlhf_type": {"x-decision": "task"},
+        }
         return Table({"x-package": self.package, "properties": named})
 
     def for_document(self, document: Document) -> Dialect:  # noqa: ARG002
@@ -267,9 +278,7 @@ def _replaced(fact: Fact[Any], moved: Callable[[Path], Place]) -> Fact[Any]:
     """A fact of FSDP's JSON at the place where the document has it."""
     place = moved(fact.place.path) if fact.place else None
     rivals = tuple(_replaced(rival, moved) for rival in fact.rivals)
-    return Fact(
-        fact.value, place, source=fact.source, written=fact.written, because=fact.because, unknown=fact.unknown, rivals=rivals
-    )
+    return Fact(fact.value, place, source=fact.source, written=fact.written, because=fact.because, unknown=fact.unknown, rivals=rivals)
 
 
 def _keys(document: Document) -> set[str]:
@@ -290,11 +299,6 @@ def _is_fsdp_file(document: Document, keys: set[str]) -> bool:
 
 def _is_benchmark(document: Document, keys: set[str]) -> bool:
     return {"cmd", "args", "experiment"} <= keys and isinstance(document.value(("args",)), dict)
-
-
-def is_on(value: object) -> bool:
-    """Whether argparse reads a truth value as true."""
-    return value is not None and word_bool(value) is True
 
 
 _TRAINER = HfTrainer()

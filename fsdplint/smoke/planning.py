@@ -19,7 +19,7 @@ THROUGH_ACCELERATE = ("accelerate", "hf-trainer", "trl", "axolotl", "llama-facto
 """Dialects whose framework wraps the model with accelerate's ``prepare``."""
 
 LOADERS = ("accelerate", "hf-trainer", "trl", "soup")
-"""Dialects whose upstream loader reads a file without importing the user's code."""
+"""Dialects whose upstream loader reads a file without importing the user's code; it counts where the launch's main file is of one."""
 
 _WHY_NO_LOADER = {
     "axolotl": "axolotl's loader imports the plugins that the file names and fetches the model's config",
@@ -48,7 +48,7 @@ def smoke_plan(
     """
     dialect = launch.main.dialect.name
     names = [file.dialect.name for file in launch.files if not file.dialect.is_companion]
-    loader = any(name in LOADERS for name in names)
+    loader = dialect in LOADERS
     return SmokePlan(
         dialect=dialect,
         files=tuple(_config_path(file.document.path, file.dialect.name, locations) for file in launch.files),

@@ -45,8 +45,8 @@ def located(context: Context, dotted: str) -> Path:
 
 class UnusedParameters(ComposerRule):
     """## What it does
-    Finds top-level keys of a train or eval YAML that llm-foundry does not know. While nobody says which llm-foundry is meant, it says so once,
-    as a warning: before 0.11 such keys were allowed, and a script of one's own may read them.
+    Finds top-level keys of a train or eval YAML that llm-foundry does not know. While nobody says which llm-foundry is meant, it
+    says so once, as a warning: before 0.11 such keys were allowed, and a script of one's own may read them.
 
     ## Why it matters
     llm-foundry refuses the file (Unused parameters ... found in cfg).
@@ -150,8 +150,8 @@ class OptionsClash(ComposerRule):
     ```
 
     ## Versions and evidence
-    CO008, CO009, CO010, CO016, CO017 (read in composer/core/state.py and distributed/dist_strategy.py of mosaicml 0.15.1 to 0.32.1); CO013, CO014,
-    CO015, CO020, CO021, CO022 (read in llm-foundry 0.7.0 to 0.22.0); CO025 (read in mosaicml 0.32.1).
+    CO008, CO009, CO010, CO016, CO017 (read in composer/core/state.py and distributed/dist_strategy.py of mosaicml 0.15.1 to
+    0.32.1); CO013, CO014, CO015, CO020, CO021, CO022 (read in llm-foundry 0.7.0 to 0.22.0); CO025 (read in mosaicml 0.32.1).
     """
 
     code, name = "CMP002", "composer-options-clash"

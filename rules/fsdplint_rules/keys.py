@@ -88,21 +88,27 @@ class MisplacedKey(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         covered = spoken_for(context)
+        strangers: dict[tuple[object, ...], list[tuple[Written, Claim]]] = {}
         for item in context.written:
             if item.path in covered:
                 continue
-            place = context.at(item.path, "key")
-            fault = f"`{item.path[-1]}` has no meaning here"
             if item.option is not None and item.option.schema.get("x-elsewhere"):
                 claim = choose(item.option.schema["x-elsewhere"], context.versions, context.plan, plain(item.entry.value))
                 claim = hedged(context, item, claim)
                 if claim:
-                    yield self.claimed(claim, place, fault)
+                    strangers.setdefault((item.path[:-1], claim.outcome, claim.says), []).append((item, claim))
             elif item.option is None and (home := home_of(context, item)):
                 claim = _unknown(context, item)
                 if claim:
                     help = f"write it as `{home}`" if "." in home else "write it at the top level"
-                    yield self.claimed(claim, place, fault, help=help)
+                    yield self.claimed(claim, context.at(item.path, "key"), _no_meaning(item), help=help)
+        for (first, claim), *others in strangers.values():
+            related = [(context.at(item.path, "key"), "nor has this one") for item, _ in others]
+            yield self.claimed(claim, context.at(first.path, "key"), _no_meaning(first), related=related)
+
+
+def _no_meaning(item: Written) -> str:
+    return f"`{item.path[-1]}` has no meaning here"
 
 
 def home_of(context: Context, item: Written) -> str | None:

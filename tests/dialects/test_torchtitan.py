@@ -9,6 +9,7 @@ import pytest
 from linting import lint, marked, told
 from titan_jobs import check, job, plan
 
+from fsdplint import versions
 from fsdplint.dialects import dialect, is_known, recognise
 from fsdplint.document import parse
 from fsdplint.plan import Precision, Sharding, StateDict, Wrap
@@ -22,7 +23,9 @@ REFUSES = RELEASES[1:]
 
 
 def at(release: str) -> Versions:
-    return Versions({"torchtitan": tuple(int(part) for part in release.split("."))})
+    number = versions.release(release)
+    assert number is not None
+    return Versions({"torchtitan": number})
 
 
 class TestRecognition:
@@ -258,7 +261,13 @@ class TestGenerations:
         assert found.message.startswith("written for torchtitan<0.1.0 (`print_args`, ")
         assert "`batch_size` is now `local_batch_size`" in str(found.help)
         keys = {related.key for related in found.related}
-        assert keys == {"training.batch_size", "training.compile", "training.some_old_switch", "checkpoint.enable_checkpoint", "model.tokenizer_path"}
+        assert keys == {
+            "training.batch_size",
+            "training.compile",
+            "training.some_old_switch",
+            "checkpoint.enable_checkpoint",
+            "model.tokenizer_path",
+        }
 
     def test_a_declared_release_makes_it_an_error(self) -> None:
         assert told(check(self.OLD)) == [("error", "FSD408", "job.print_args"), ("error", "FSD004", "model.converters")]
@@ -276,7 +285,9 @@ class TestGenerations:
         text = job(("training", "seed = 1\nlocal_batch_siz = 8"))
         assert told(check(text, None)) == [("warning", "FSD408", "training.seed"), ("error", "FSD003", "training.local_batch_siz")]
 
-    @pytest.mark.parametrize("text", [job(), OLD, job(("training", 'seq_len = "x"\nnope = 1'), ("parallelism", "tensor_parallel_degree = 0"))])
+    @pytest.mark.parametrize(
+        "text", [job(), OLD, job(("training", 'seq_len = "x"\nnope = 1'), ("parallelism", "tensor_parallel_degree = 0"))]
+    )
     def test_0_3_0_reads_no_toml(self, text: str) -> None:
         (found,) = check(text, "0.3.0", gpus=3)
         assert told([found]) == [("error", "FSD408", None)]
@@ -407,7 +418,9 @@ class TestValues:
         wrong = [("error", "FSD004", "activation_checkpoint.selective_ac_option")]
         assert told(check(text)) == told(check(text, "0.1.0")) == (wrong if mode == "selective" and not fits else [])
 
-    @pytest.mark.parametrize("line", ['export_dtype = "bf16"', 'async_mode = "on"', "keep_latest_k = 1", 'interval = "5"', 'exclude_from_loading = "lr"'])
+    @pytest.mark.parametrize(
+        "line", ['export_dtype = "bf16"', 'async_mode = "on"', "keep_latest_k = 1", 'interval = "5"', 'exclude_from_loading = "lr"']
+    )
     def test_checkpoint_values_count_once_checkpoints_are_on(self, line: str) -> None:
         wrong = [("error", "FSD004", f"checkpoint.{line.split(' ')[0]}")]
         assert told(check(job(("checkpoint", f"enable = true\n{line}")))) == wrong
@@ -450,7 +463,7 @@ class TestLoader:
     """FSD001 and FSD002 in TOML."""
 
     def test_the_same_key_twice(self) -> None:
-        text = job(("training", "steps = 20"))
+        text = job(("training", "steps = 10\nsteps = 20"))
         (found,) = check(text)
         assert told([found]) == [("error", "FSD002", "training.steps")]
         assert (found.range.start.offset, marked(text, found)) == (text.rindex("steps"), "steps")

@@ -115,7 +115,10 @@ class YamlWriter(Writer):
         """A value behind a colon."""
         kind = self.draw(st.integers(0, 99))
         if kind < 12 and depth < 3:
-            return [opener + self.anchored(True) + self.trail(), *self.inner_gap(indent), *self.mapping(indent + self.step, depth + 1)]
+            anchor = self.anchor()
+            lines = [opener + anchor + self.trail(), *self.inner_gap(indent), *self.mapping(indent + self.step, depth + 1)]
+            self.anchors += [(anchor[2:], True)] if anchor else []
+            return lines
         if kind < 24 and depth < 3:
             return [opener + self.trail(), *self.inner_gap(indent), *self.sequence(indent + self.dash, depth + 1)]
         if kind < 34:
@@ -127,14 +130,15 @@ class YamlWriter(Writer):
             return [f"{opener} {written}{self.trail()}"]
         if kind < 60 and self.odd and self.anchors:
             return [f"{opener} *{self.pick(*self.anchors)[0]}{self.trail()}"]
-        return [opener + self.anchored(False) + self.pick(" ", " ", "   ") + self.scalar() + self.trail()]
+        anchor = self.anchor()
+        self.anchors += [(anchor[2:], False)] if anchor else []
+        return [opener + anchor + self.pick(" ", " ", "   ") + self.scalar() + self.trail()]
 
-    def anchored(self, is_mapping: bool) -> str:
+    def anchor(self) -> str:
         if not self.odd or self.chance(75):
             return ""
-        name = f"a{len(self.anchors)}"
-        self.anchors.append((name, is_mapping))
-        return f" &{name}"
+        self.keys += 1
+        return f" &a{self.keys}"
 
     def sequence(self, indent: int, depth: int, first: str | None = None) -> list[str]:
         lines: list[str] = []

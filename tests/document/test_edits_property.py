@@ -190,9 +190,9 @@ def owned_lines(document: Document, operation: Operation) -> tuple[int, int]:
     if document.format == "json":
         return first, last
     limit = document.position(key.start)[1] - 1
-    if isinstance(operation.path[-1], int):
-        line = document.line(first)
-        limit = len(line) - len(line.lstrip())
+    owner = document.node(operation.path[:-1])
+    if isinstance(owner, Sequence) and not owner.flow:
+        first, limit = dash(document, first)
     number = last + 1
     while number <= len(document.text.splitlines()) + 1:
         line = document.line(number)
@@ -201,6 +201,14 @@ def owned_lines(document: Document, operation: Operation) -> tuple[int, int]:
         last = number if line.strip() else last
         number += 1
     return first, last
+
+
+def dash(document: Document, first: int) -> tuple[int, int]:
+    """Line and column of the dash before a list's item."""
+    while not document.line(first).lstrip().startswith("-") and first > 1:
+        first -= 1
+    line = document.line(first)
+    return first, len(line) - len(line.lstrip())
 
 
 def toml_lines(document: Document, path: Path, first: int, last: int) -> tuple[int, int]:

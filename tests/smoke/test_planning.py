@@ -85,6 +85,13 @@ def test_several_files_are_one_launch() -> None:
     assert plan.route == "accelerate"
 
 
+def test_a_loader_that_would_run_foreign_code_is_left_out(here: Path) -> None:
+    (here / "axolotl.yaml").write_text("base_model: meta-llama/Llama-3.1-8B\ndatasets:\n  - path: a\n    type: alpaca\nadapter: qlora\n")
+    plan = the_plan(request("fsdp.yaml", "axolotl.yaml"), SmokeOptions())
+    assert (plan.dialect, plan.route, plan.loader) == ("axolotl", "accelerate", False)
+    assert plan.skipped["load"].startswith("axolotl's loader imports the plugins")
+
+
 @pytest.mark.usefixtures("here")
 def test_the_launch_line_goes_along() -> None:
     line = "accelerate launch --config_file fsdp.yaml --num_processes 2 train.py"

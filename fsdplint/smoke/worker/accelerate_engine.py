@@ -52,7 +52,7 @@ class AccelerateEngine:
         return Accelerator(**options, dynamo_backend=self.backend if compiled else "no")
 
     def _options(self) -> dict[str, Any]:
-        if not self.plan.loader or self.plan.file_of("accelerate", *upstream.TRAINERS) is None:
+        if not self.plan.loader or self.plan.dialect not in ("accelerate", *upstream.TRAINERS) or not self.plan.files:
             return {
                 "fsdp_plugin": upstream.plugin(_plugin_arguments(self.plan)),
                 "mixed_precision": self.plan.value("precision", "no"),

@@ -66,20 +66,16 @@ def load(plan: SmokePlan) -> dict[str, Any]:
     if plan.cwd:
         os.chdir(plan.cwd)
     answer: dict[str, Any] = {"read_by": [], "resolved": {}}
-    if plan.file_of("soup") is not None:
+    soup = plan.file_of("soup")
+    if plan.dialect == "soup" and soup is not None:
+        # soup's file says nothing of FSDP: flags do, and the plan has them.
         from soup_cli.config.loader import load_config
 
-        load_config(Path(_path(plan, "soup")))
+        load_config(Path(soup.path))
         answer["read_by"].append("soup")
-    if plan.file_of("accelerate", "hf-trainer", "trl") is not None:
-        _load_through_accelerate(plan, answer)
+        return answer
+    _load_through_accelerate(plan, answer)
     return answer
-
-
-def _path(plan: SmokePlan, dialect: str) -> str:
-    file = plan.file_of(dialect)
-    assert file is not None
-    return file.path
 
 
 def _load_through_accelerate(plan: SmokePlan, answer: dict[str, Any]) -> None:

@@ -1,0 +1,439 @@
+"""Faults of ms-swift's files."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fsdplint.diagnostics import Place, Severity
+from fsdplint.dialects import word_bool
+from fsdplint.document import plain
+from fsdplint.plan import is_placeholder
+from fsdplint.rule import Context, Finding, Rule, noted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIALECTS = ("ms-swift",)
+_VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES")
+
+
+class Block(NamedTuple):
+    """The JSON of ``fsdp`` as plain values, and the place of each of its keys as far as the file has one."""
+
+    values: dict[str, Any]
+    document: Any
+    base: tuple[str | int, ...] | None
+
+    def place(self, path: tuple[str, ...], context: Context) -> Place:
+        """Where a key of the JSON stands; of JSON written as text, the text."""
+        return context.at(("fsdp",)) if self.base is None else Place(self.document, (*self.base, *path), "entry")
+
+
+class SwiftRule(Rule):
+    """A rule about the arguments of ``swift sft`` and its sisters, not about the JSON that they name."""
+
+    dialects = DIALECTS
+
+    def block(self, context: Context) -> Block | None:
+        """The JSON of ``fsdp``: a mapping, text, or the file that it names; None for a preset and for a file that is not known."""
+        if context.dialect.is_companion or not context.versions.has("ms-swift>=3.12.0"):
+            return None
+        value = context.value("fsdp")
+        if isinstance(value, dict):
+            return Block(value, context.document, ("fsdp",))
+        if isinstance(value, str) and value.lstrip().startswith("{") and not is_placeholder(value):
+            return _read(value)
+        named = next((file for file in context.launch.files if file.dialect.is_companion and file.dialect.name == "ms-swift"), None)
+        if not isinstance(value, str) or named is None or named.document.root is None:
+            return None
+        values = plain(named.document.root)
+        return Block(values, named.document, ()) if isinstance(values, dict) else None
+
+    def setting(self, context: Context, name: str) -> str | None:
+        """An environment variable that the file's ENV or the launch line sets; None where neither does."""
+        command = context.launch.command
+        found = re.search(rf"(?:^|\s){name}=[\"']?([^\s\"']*)", command.document.text) if command is not None else None
+        value = context.value("ENV", name)
+        return found[1] if found else None if value is None else str(value)
+
+    def is_on(self, context: Context, key: str) -> bool:
+        """Whether argparse reads a switch as true."""
+        return word_bool(context.value(key)) is True
+
+
+def _read(text: str) -> Block | None:
+    import json
+
+    try:
+        values = json.loads(text)
+    except ValueError:
+        return None
+    return Block(values, None, None) if isinstance(values, dict) else None
+
+
+class FsdpVersionSpelling(SwiftRule):
+    """## What it does
+    Finds the FSDP version in the JSON of `fsdp` under the name `version`, and JSON that names none for transformers 5.0 to 5.9.
+
+    ## Why it matters
+    ms-swift only looks at `fsdp_version` and exports FSDP_VERSION=2 without it. TrainingArguments build the version that they find, which
+    before 5.10 is FSDP1 where none is written: the two disagree.
+
+    ## Example
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    fsdp:
+      fsdp: full_shard auto_wrap
+      fsdp_config:
+        version: 1
+    ```
+
+    ## Use instead
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    fsdp:
+      fsdp: full_shard auto_wrap
+      fsdp_config:
+        fsdp_version: 1
+    ```
+
+    ## Versions and evidence
+    sw-S3 (run with ms-swift 4.6.0 and transformers 5.6.0, 5.8.0).
+    """
+
+    code, name = "SWF001", "fsdp-version-spelling"
+    facts = ("sw-S3",)
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        block = self.block(context)
+        options = block.values.get("fsdp_config", {}) if block else None
+        if block is None or not isinstance(options, dict) or "fsdp_version" in options or _foreign(block.values):
+            return
+        at, help = context.at(("fsdp",)), "write `fsdp_version`"
+        if str(options.get("version", 2)) != "2":
+            there = block.place(("fsdp_config", "version"), context)
+            text = f"`version: {options['version']}` in FSDP's JSON: ms-swift reads `fsdp_version` alone and exports FSDP_VERSION=2"
+            place = there if there.document is context.document else at
+            yield self.finding(place, text, outcome="misleads", help=help, related=[] if place is there else [(there, "the version")])
+        elif "version" not in options and context.versions.has("transformers>=5.0,<5.10"):
+            text = "FSDP's JSON names no version: ms-swift exports FSDP_VERSION=2, TrainingArguments build FSDP1"
+            yield self.finding(at, text, outcome="ignored", help="write `fsdp_version: 2` in its `fsdp_config`")
+
+
+def _foreign(values: dict[str, Any]) -> str | None:
+    """Whose file a JSON is, where it is not ms-swift's: by the keys at its top level."""
+    if {"compute_environment", "distributed_type"} & values.keys():
+        return "accelerate"
+    return "DeepSpeed" if {"zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size"} & values.keys() else None
+
+
+class ForeignFsdpFile(SwiftRule):
+    """## What it does
+    Finds `fsdp` with the config of accelerate or of DeepSpeed.
+
+    ## Why it matters
+    ms-swift takes `fsdp` and `fsdp_config` out of the JSON, with defaults for what is missing, and drops all else without a word: accelerate's
+    offloading does not happen, DeepSpeed's JSON becomes FSDP2 over everything.
+
+    ## Example
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    fsdp:
+      zero_optimization: {stage: 2}
+      train_micro_batch_size_per_gpu: auto
+    ```
+
+    ## Use instead
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    deepspeed: zero2
+    ```
+
+    ## Versions and evidence
+    sw-S1, sw-S2 (run with ms-swift 4.6.0).
+    """
+
+    code, name = "SWF002", "foreign-fsdp-file"
+    facts = ("sw-S1", "sw-S2")
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        block = self.block(context)
+        if block is None:
+            return
+        owner = _foreign(block.values)
+        shown = [(Place(block.document, ()), "this file")] if block.base == () else []
+        if owner == "DeepSpeed":
+            text = "`fsdp` with the config of DeepSpeed: FSDP2 runs with its defaults, nothing of this is read"
+            yield self.finding(context.at(("fsdp",)), text, outcome="misleads", help="name it as `deepspeed`", related=shown)
+        elif owner == "accelerate":
+            text = "`fsdp` with the config of accelerate: only its `fsdp_config` is read, and that as TrainingArguments' own"
+            help = (
+                "write `{fsdp: full_shard auto_wrap, fsdp_config: {...}}` with the keys of TrainingArguments, or start by accelerate launch"
+            )
+            yield self.finding(context.at(("fsdp",)), text, outcome="ignored", help=help, related=shown)
+        elif not {"fsdp", "fsdp_config"} & block.values.keys():
+            text = "FSDP's JSON has neither `fsdp` nor `fsdp_config`: FSDP2 runs with its defaults"
+            yield self.finding(context.at(("fsdp",)), text, outcome="ignored", help="put the options under `fsdp_config`", related=shown)
+
+
+class OneProcessManyGpus(SwiftRule):
+    """## What it does
+    Finds FSDP and DeepSpeed in one process that sees several GPUs: NPROC_PER_NODE is neither in ENV nor before the launch line, or too small.
+
+    ## Why it matters
+    ms-swift would spread the model over the GPUs by a device map, and raises ValueError.
+
+    ## Example
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    ENV: {CUDA_VISIBLE_DEVICES: "0,1,2,3", NPROC_PER_NODE: 2}
+    fsdp: fsdp2
+    ```
+
+    ## Use instead
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    ENV: {CUDA_VISIBLE_DEVICES: "0,1,2,3", NPROC_PER_NODE: 4}
+    fsdp: fsdp2
+    ```
+
+    ## Versions and evidence
+    sw-fsdp-mp, sw-ds-mp (read in swift/arguments/sft_args.py of 4.6.0; the ENV mapping in swift/cli/main.py).
+    """
+
+    code, name = "SWF003", "one-process-many-gpus"
+    facts = ("sw-fsdp-mp", "sw-ds-mp")
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        own, command = context.own, context.launch.command
+        engine = own.fsdp if own.fsdp.value is True and context.versions.has("ms-swift>=3.12.0") else own.deepspeed
+        started = command is not None and re.search(r"\b(?:torchrun|torch\.distributed\.run|accelerate|deepspeed)\s", command.document.text)
+        if engine.value is not True or engine.place is None or started or self.is_on(context, "use_ray"):
+            return
+        processes = self.setting(context, "NPROC_PER_NODE")
+        gpus = self._gpus(context)
+        if gpus is None or (processes is None and command is None) or not (processes or "1").isdigit():
+            return
+        if gpus // max(int(processes or 1), 1) >= 2:
+            name = "FSDP" if engine is own.fsdp else "DeepSpeed"
+            text = f"{gpus} GPUs for {processes or 1} process{'es' if processes not in (None, '1') else ''}: ms-swift raises ValueError, {name} and a device map"
+            yield self.finding(engine.place, text, help=f"set NPROC_PER_NODE={gpus}")
+
+    def _gpus(self, context: Context) -> int | None:
+        for name in _VISIBLE:
+            visible = self.setting(context, name)
+            if visible is not None:
+                return len([part for part in visible.split(",") if part.strip()])
+        return context.plan.processes.value if context.launch.command is not None else None
+
+
+class PaddingFreeNeedsFlash(SwiftRule):
+    """## What it does
+    Finds `packing` and `padding_free` without a flash attention implementation.
+
+    ## Why it matters
+    ms-swift raises ValueError.
+
+    ## Example
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    packing: true
+    ```
+
+    ## Use instead
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    packing: true
+    attn_impl: flash_attn
+    ```
+
+    ## Versions and evidence
+    sw-pad (read in the argument classes of 3.9.3 to 4.6.0).
+    """
+
+    code, name = "SWF004", "padding-free-needs-flash"
+    scope = "file"
+    facts = ("sw-pad",)
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        implementation = context.value("attn_impl")
+        flash = str(implementation).startswith("flash") or is_placeholder(implementation)
+        key = next((key for key in ("packing", "padding_free") if self.is_on(context, key)), None)
+        exports = not {"to_cached_dataset", "quant_bits", "merge_lora", "infer_backend"}.isdisjoint(context.document.root.keys())  # type: ignore[union-attr]
+        if key is None or flash or exports or (key,) not in context.table.options or not context.versions.has("ms-swift>=3.9"):
+            return
+        related = [(context.at(("attn_impl",)), "no flash attention")] if implementation is not None else []
+        text = f"`{key}` without flash attention: ms-swift raises ValueError"
+        yield self.finding(context.at((key,), "entry"), text, help="write `attn_impl: flash_attn`", related=related)
+
+
+class RolloutNeedsFsdp2(SwiftRule):
+    """## What it does
+    Finds GRPO and GKD under FSDP1.
+
+    ## Why it matters
+    The trainers with a rollout raise NotImplementedError when they are built.
+
+    ## Example
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    rlhf_type: grpo
+    dataset: [AI-MO/NuminaMath-TIR#1000]
+    fsdp:
+      fsdp: full_shard auto_wrap
+      fsdp_config:
+        fsdp_version: 1
+    ```
+
+    ## Use instead
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    rlhf_type: grpo
+    dataset: [AI-MO/NuminaMath-TIR#1000]
+    fsdp: fsdp2
+    ```
+
+    ## Versions and evidence
+    sw-fsdp1-rl (read in rollout_mixin.py of 3.12.0 to 4.6.0).
+    """
+
+    code, name = "SWF005", "rollout-needs-fsdp2"
+    facts = ("sw-fsdp1-rl",)
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        plan = context.plan
+        rollout = context.value("rlhf_type") in ("grpo", "gkd") and context.versions.has("ms-swift>=3.12.0")
+        if rollout and plan.fsdp.value is True and plan.fsdp_version.value == 1 and not context.dialect.is_companion:
+            at = plan.fsdp_version.place or plan.fsdp.place or context.at(("rlhf_type",))
+            related = [(context.at(("rlhf_type",)), "the trainer"), *noted(plan.fsdp, "FSDP is switched on here")]
+            text = f"FSDP1 with {context.value('rlhf_type')}: the trainer raises NotImplementedError"
+            yield self.finding(at, text, help="write `fsdp_version: 2`", related=related)
+
+
+class MegatronFsdp(SwiftRule):
+    """## What it does
+    Finds `use_megatron_fsdp` with an optimizer that it does not know, and with CUDA_DEVICE_MAX_CONNECTIONS at 1, which is what ms-swift sets where
+    nobody sets it.
+
+    ## Why it matters
+    ms-swift raises ValueError.
+
+    ## Example
+    ```yaml
+    model: Qwen/Qwen2.5-7B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    micro_batch_size: 1
+    ENV: {CUDA_DEVICE_MAX_CONNECTIONS: "1"}
+    use_megatron_fsdp: true
+    ```
+
+    ## Use instead
+    ```yaml
+    model: Qwen/Qwen2.5-7B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    micro_batch_size: 1
+    ENV: {CUDA_DEVICE_MAX_CONNECTIONS: "32"}
+    use_megatron_fsdp: true
+    ```
+
+    ## Versions and evidence
+    sw-mfsdp (read in swift/megatron/arguments/megatron_args.py of 4.5.3 and 4.6.0).
+    """
+
+    code, name = "SWF006", "megatron-fsdp"
+    scope = "file"
+    facts = ("sw-mfsdp",)
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        if not self.is_on(context, "use_megatron_fsdp"):
+            return
+        switch, optimizer = context.at(("use_megatron_fsdp",)), context.value("optimizer")
+        if isinstance(optimizer, str) and optimizer not in ("adam", "sgd") and not is_placeholder(optimizer):
+            text = f"the optimizer `{optimizer}` with Megatron-FSDP: ms-swift raises ValueError"
+            yield self.finding(context.at(("optimizer",)), text, help="write `adam` or `sgd`", related=[(switch, "Megatron-FSDP")])
+        connections, help = self.setting(context, "CUDA_DEVICE_MAX_CONNECTIONS"), "set CUDA_DEVICE_MAX_CONNECTIONS to 32 in ENV"
+        if connections == "1":
+            written = ("ENV", "CUDA_DEVICE_MAX_CONNECTIONS")
+            at = context.at(written, "entry") if context.document.has(written) else switch
+            text = "Megatron-FSDP with CUDA_DEVICE_MAX_CONNECTIONS at 1: ms-swift raises ValueError"
+            yield self.finding(at, text, help=help, related=[] if at is switch else [(switch, "Megatron-FSDP")])
+        elif connections is None:
+            text = "Megatron-FSDP without CUDA_DEVICE_MAX_CONNECTIONS: where the shell does not export it, ms-swift sets it to 1 and raises ValueError"
+            yield self.finding(switch, text, outcome="ignored", help=help)
+
+
+class IdleFsdpConfig(SwiftRule):
+    """## What it does
+    Finds `fsdp_config` at the top level beside `fsdp`.
+
+    ## Why it matters
+    ms-swift overwrites it with the `fsdp_config` of the JSON that `fsdp` stands for.
+
+    ## Example
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    fsdp: fsdp2
+    fsdp_config:
+      reshard_after_forward: false
+    ```
+
+    ## Use instead
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    fsdp:
+      fsdp: full_shard auto_wrap
+      fsdp_config:
+        fsdp_version: 2
+        reshard_after_forward: false
+    ```
+
+    ## Versions and evidence
+    swift/arguments/sft_args.py of 3.12.0 to 4.6.0 (run with 4.6.0).
+    """
+
+    code, name, severity = "SWF007", "fsdp-config-overwritten", Severity.WARNING
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        if context.dialect.is_companion or not context.value("fsdp_config") or not context.value("fsdp"):
+            return
+        if context.versions.has("ms-swift>=3.12.0") and ("fsdp_config",) in context.table.options:
+            text = "`fsdp_config` beside `fsdp` is overwritten by what `fsdp` stands for"
+            related = [(context.at(("fsdp",)), "this one counts")]
+            yield self.finding(
+                context.at(("fsdp_config",), "key"), text, help="move the options into a mapping under `fsdp`", related=related
+            )
+
+
+RULES: tuple[Rule, ...] = (
+    FsdpVersionSpelling(),
+    ForeignFsdpFile(),
+    OneProcessManyGpus(),
+    PaddingFreeNeedsFlash(),
+    RolloutNeedsFsdp2(),
+    MegatronFsdp(),
+    IdleFsdpConfig(),
+)
