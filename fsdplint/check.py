@@ -112,7 +112,7 @@ def check(request: Request, fail_on: Severity | None = None) -> Outcome:
     session = Session(request)
     inputs = inputs_of(session)
     found = groups(request, inputs, session.settings_of)
-    outcome = _outcome(inputs, verdicts(session, found), fail_on)
+    outcome = outcome_of(inputs, verdicts(session, found), fail_on)
     if request.launch and inputs and not any(group.command for group in found):
         return outcome._replace(remarks=("--launch names none of the given files, so nothing is known of it; --together takes them all",))
     return outcome
@@ -144,10 +144,11 @@ def inputs_of(session: Session) -> list[Input]:
     return found
 
 
-def _outcome(inputs: Sequence[Input], verdicts: Sequence[Verdict], fail_on: Severity | None) -> Outcome:
+def outcome_of(inputs: Sequence[Input], verdicts: Sequence[Verdict], fail_on: Severity | None) -> Outcome:
+    """The report on some inputs that the verdicts on their launches come to."""
     every = [status for verdict in verdicts for status in verdict.statuses]
     statuses = {status.path: status for status in sorted(every, key=lambda status: status.status == "checked")}
-    kept = _kept(verdicts)
+    kept = kept_of(verdicts)
     diagnostics: dict[Diagnostic, None] = {}
     fails = False
     for verdict in kept:
@@ -180,7 +181,7 @@ def _target(verdicts: Sequence[Verdict]) -> tuple[dict[str, TargetInfo], list[st
     return most, [f"for other files, {name} is {info.specifier} ({info.source})" for name, info in others]
 
 
-def _kept(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def kept_of(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts but those on a file alone that another launch takes in as well."""
     joining = [verdict for verdict in verdicts if verdict.joined]
     kept: list[Verdict] = []

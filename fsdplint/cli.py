@@ -9,10 +9,21 @@ from typing import Any, NoReturn
 import click
 
 from fsdplint import __version__
-from fsdplint.options import VERBOSE, launch_options, report_options, request, rule_options, settings_options, talk_options
+from fsdplint.options import (
+    VERBOSE,
+    fix_options,
+    launch_options,
+    report_options,
+    request,
+    rule_options,
+    settings_options,
+    stdin_option,
+    talk_options,
+)
 
 ELSEWHERE = {
     "explain": "fsdplint.explaining:explain_command",
+    "fix": "fsdplint.fix_command:fix_command",
     "smoke": "fsdplint.smoke.command:smoke_command",
     **{name: f"fsdplint.catalogue:{name}_command" for name in ("rule", "rules", "dialects", "targets", "schema")},
 }
@@ -70,11 +81,17 @@ def commands() -> None:
 @rule_options
 @settings_options
 @report_options
-@click.option("--stdin-filename", metavar="PATH", help="What `-`, standard input, is the content of.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes, and report what remains.")
+@fix_options
+@stdin_option
 @talk_options
 @click.pass_context
 def check(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
     """Say what is wrong with configs: files, folders (default: the current one), or - for standard input."""
+    if given["fix"] or given["diff"]:
+        from fsdplint.fix_command import run_fix
+
+        context.exit(run_fix(request(paths or (".",), given), given))
     from fsdplint.reporting import run
 
     context.exit(run(request(paths or (".",), given), given))

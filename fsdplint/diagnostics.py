@@ -158,7 +158,8 @@ class Report(NamedTuple):
     """Everything a reporter gets.
 
     ``target`` maps PyPI names to what was assumed; ``suppressed`` counts diagnostics silenced by comments or settings; ``notes`` are
-    remarks for ``-v``; ``device`` is the device the configs are meant for, None where unknown.
+    remarks for ``-v``; ``device`` is the device the configs are meant for, None where unknown. ``fixed``: diagnostics (of the text as it
+    was) that fixes have done away with, None where nothing was to be fixed; ``is_dry``: they only would be.
     """
 
     version: str
@@ -169,6 +170,8 @@ class Report(NamedTuple):
     rules: dict[str, RuleInfo] = {}
     notes: tuple[str, ...] = ()
     device: str | None = None
+    fixed: tuple[Diagnostic, ...] | None = None
+    is_dry: bool = False
 
     def count(self, severity: Severity) -> int:
         """How many diagnostics have this very severity."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsdplint.diagnostics import Edit, Fix
-from fsdplint.document import Refused, apply
+from fsdplint.document import Delete, Insert, Refused, Rename, Set, apply, parse_dotted
 
 if TYPE_CHECKING:
-    from fsdplint.document import Document, Operation
+    from fsdplint.diagnostics import Place
+    from fsdplint.document import Document, Operation, Path
 
-__all__ = ["SymbolicFix", "text_fix"]
+__all__ = ["SymbolicFix", "described", "stated_fix", "text_fix"]
 
 
 class SymbolicFix(NamedTuple):
@@ -30,8 +31,55 @@ def text_fix(fix: SymbolicFix) -> Fix | None:
     """The fix as edits of the document's text; None where nothing is to be done. Raises Refused."""
     if fix.document.path.startswith("<launch"):
         raise Refused("it stands in the launch line")
-    edits = apply(fix.document, fix.operations).edits
-    if not edits:
+    edited = apply(fix.document, fix.operations)
+    if not edited.edits:
         return None
+    if _is_move(fix.operations) and len(edited.document.comments()) < len(fix.document.comments()):
+        raise Refused("a comment would be lost")
+    edits = edited.edits
     path = fix.document.path
     return Fix(fix.message, "safe" if fix.is_safe else "unsafe", tuple(Edit(path, *edit) for edit in edits))
+
+
+def _is_move(operations: tuple[Operation, ...]) -> bool:
+    """Whether what is taken away is written elsewhere, so that no comment on it has become pointless."""
+    return {type(operation) for operation in operations} >= {Insert, Delete}
+
+
+def stated_fix(stated: dict[str, Any], at: Place) -> SymbolicFix | None:
+    """The fix that a claim of an option table states (see fsdplint.dialects.table) for a finding at a place; None where the finding stands at no key."""
+    if not at.path:
+        return None
+    operations = tuple(_operation(one, at.path) for one in stated["do"])
+    says = stated.get("says") or " and ".join(described(operation) for operation in operations)
+    return SymbolicFix(says, bool(stated.get("safe")), at.document, operations)
+
+
+def _operation(stated: dict[str, Any], path: Path) -> Operation:
+    named = parse_dotted(stated["at"]) if "at" in stated else None
+    if stated["op"] == "insert":
+        owner = path[:-1] if named is None else named
+        return Insert((*owner, stated["key"]), stated["value"], str(path[-1]) if named is None else None)
+    target = path if named is None else named
+    if stated["op"] == "rename":
+        return Rename(target, stated["to"])
+    return Set(target, stated["value"]) if stated["op"] == "set" else Delete(target)
+
+
+def described(operation: Operation) -> str:
+    """An operation as an imperative."""
+    key = operation.path[-1] if operation.path else ""
+    if isinstance(operation, Rename):
+        return f"rename `{key}` to `{operation.key}`"
+    if isinstance(operation, Delete):
+        return f"remove `{key}`"
+    verb = "add" if isinstance(operation, Insert) else "write"
+    return f"{verb} `{key}: {_shown(operation.value)}`"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, (dict, list)):
+        return "{...}" if isinstance(value, dict) else ", ".join(map(_shown, value)).join("[]")
+    return str(value)

@@ -66,6 +66,14 @@ report_options = _all(
     click.option("-j", "--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Processes for many files; 0: one a core."),
 )
 
+fix_options = _all(
+    click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that change what runs, too."),
+    click.option("--diff", is_flag=True, help="Show what would change, and write nothing; exit code 1 if something would."),
+)
+"""check and fix have these."""
+
+stdin_option = click.option("--stdin-filename", metavar="PATH", help="What `-`, standard input, is the content of.")
+
 talk_options = _all(
     click.option("-q", "--quiet", count=True, help="Diagnostics only; -qq: nothing."),
     click.option("-v", "--verbose", count=True, callback=_shared, help="Also say what was skipped, and why; -vv: tracebacks."),

@@ -15,30 +15,40 @@ if TYPE_CHECKING:
     from fsdplint.diagnostics import Report
     from fsdplint.request import Request
 
+WITHOUT_FIXES = ("concise", "gitlab", "junit")
+"""The formats that show no fix, so that none is worked out."""
+
 
 def run(request: Request, given: dict[str, Any]) -> int:
     """Check, write the report, and give the exit code; ``given`` are the command's options. Raises FsdplintError and TargetError."""
-    format, fail_on = _format(given["format_name"]), _level(given["fail_on"])
-    outcome = check(request, fail_on)
-    _tell(outcome, given["verbose"] - given["quiet"])
-    if given["show_files"]:
-        text = _files(outcome.report)
-    elif given["statistics"]:
-        text = _statistics(outcome.report, format)
-    else:
-        colored = format in FOR_PEOPLE and not given["output"] and wants_color(given["no_color"])
-        text = render(format, outcome.report, color=colored, quiet=given["quiet"] > 0)
+    format, fail_on = format_of(given), level_of(given)
+    is_showing = format not in WITHOUT_FIXES and not given["statistics"] and not given["show_files"]
+    outcome = check(request if is_showing else request._replace(fixes=False), fail_on)
+    tell(outcome, given)
     if given["quiet"] < 2 or given["output"]:
-        write(text, given["output"])
-    return _exit_code(outcome, given)
+        write(shown(outcome.report, format, given), given["output"])
+    return exit_code(outcome, given)
 
 
-def _exit_code(outcome: Outcome, given: dict[str, Any]) -> int:
+def shown(report: Report, format: str, given: dict[str, Any]) -> str:
+    """A report in the form that the options ask for."""
+    if given["show_files"]:
+        return _files(report)
+    if given["statistics"]:
+        return _statistics(report, format)
+    colored = format in FOR_PEOPLE and not given["output"] and wants_color(given["no_color"])
+    return render(format, report, color=colored, quiet=given["quiet"] > 0)
+
+
+def exit_code(outcome: Outcome, given: dict[str, Any]) -> int:
+    """The exit code of an outcome, as the options want it."""
     code = outcome.exit_code
     return 0 if code == 1 and (given["exit_zero"] or given["show_files"]) else code
 
 
-def _format(name: str) -> str:
+def format_of(given: dict[str, Any]) -> str:
+    """The format that the options name. Raises UsageError."""
+    name = str(given["format_name"])
     if name in FORMATS:
         return name
     from fsdplint.spelling import did_you_mean
@@ -46,7 +56,9 @@ def _format(name: str) -> str:
     raise UsageError(f"unknown format {name!r}{did_you_mean(name, FORMATS) or ', use one of ' + ', '.join(FORMATS)}")
 
 
-def _level(word: str | None) -> Severity | None:
+def level_of(given: dict[str, Any]) -> Severity | None:
+    """The level of ``--fail-on``. Raises UsageError."""
+    word = given["fail_on"]
     if word is None:
         return None
     try:
@@ -55,9 +67,9 @@ def _level(word: str | None) -> Severity | None:
         raise UsageError(f"--fail-on {word}: use error, warning or info") from None
 
 
-def _tell(outcome: Outcome, verbose: int) -> None:
+def tell(outcome: Outcome, given: dict[str, Any]) -> None:
     """What stderr says: inputs that could not be read; with ``-v`` what was skipped and what was assumed of the target."""
-    report = outcome.report
+    report, verbose = outcome.report, given["verbose"] - given["quiet"]
     for file in report.files:
         if file.status == "failed":
             say(f"fsdplint: {file.path}: {file.reason}")

@@ -98,9 +98,9 @@ class Rule:
         """A finding whose consequence an option table states: ``<fault>: <what happens>``; the table's own fix comes before ``fix``."""
         message = f"{fault}: {claim.says}" if claim.says else fault
         if claim.fix is not None:
-            from fsdplint.table_fixes import fix_of
+            from fsdplint.fixes import stated_fix
 
-            fix = fix_of(claim.fix, at)
+            fix = stated_fix(claim.fix, at)
         return self.finding(at, message, outcome=claim.outcome, help=claim.help or help, related=related, versions=claim.versions, fix=fix)
 
 

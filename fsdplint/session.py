@@ -70,12 +70,14 @@ class Verdict(NamedTuple):
 class Session:
     """Everything that is the same for all launches of one request; raises UsageError and SettingsError for what does not exist.
 
-    ``given``: the path as shown of every given file, by its real place; to be filled in by who finds them.
+    ``given``: the path as shown of every given file, by its real place; to be filled in by who finds them. ``contents``: what files are
+    taken to hold, by their paths as shown, instead of what they hold.
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.given: Mapping[str, str] = {}
+        self.contents: Mapping[str, bytes] = {}
         if request.dialect is not None and request.dialect not in DIALECTS:
             from fsdplint.spelling import did_you_mean
 
@@ -113,10 +115,12 @@ class Session:
     def verdict(self, group: Group) -> Verdict:
         """Judge one launch. Raises RuleCrash when a rule raises."""
         job, statuses = self.job(group)
-        if job is None:
-            return Verdict(statuses)
+        return Verdict(statuses) if job is None else self.judged(job, group, statuses)
+
+    def judged(self, job: Job, group: Group, statuses: tuple[FileStatus, ...]) -> Verdict:
+        """What there is to say about a launch. Raises RuleCrash when a rule raises."""
         rules = job.selection.rules_for(frozenset(member.dialect.name for member in job.launch.members))
-        wanted = [d for d in lint(job.launch, job.target, rules) if _is_wanted(d, job.given)]
+        wanted = [d for d in lint(job.launch, job.target, rules, fixes=self.request.fixes) if _is_wanted(d, job.given)]
         return _sifted(job, group, statuses, [job.selection.levelled(d) for d in wanted])
 
     def job(self, group: Group) -> tuple[Job | None, tuple[FileStatus, ...]]:
@@ -147,6 +151,7 @@ class Session:
 
     def _load(self, item: Input, group: Group) -> Loaded:
         """What a file's own keys tell of its dialect comes before the launch line, and for launchers' files before --dialect."""
+        item = self._current(item)
         forced = self.request.dialect
         is_alone = len(group.given) + len(group.others) == 1
         if forced is not None and (is_alone or forced in LAUNCHERS):
@@ -156,6 +161,9 @@ class Session:
         if own.status.status == "failed" or own.status.dialect in LAUNCHERS or (forced is None and (own.file or told is None)):
             return own
         return load(item, told if told in LAUNCHERS else forced or told)
+
+    def _current(self, item: Input) -> Input:
+        return item._replace(data=self.contents[item.path]) if item.path in self.contents else item
 
     def _join(self, member: Loaded, members: list[Loaded]) -> list[tuple[Place, str]]:
         """Add the files that a member names to the members; returns those that are not there."""
@@ -169,7 +177,7 @@ class Session:
             place = os.path.realpath(item.location)
             known = present.get(place)
             if known is None or (known is not member and dialect not in (None, known.status.dialect)):
-                companion = load(item._replace(path=self.given.get(place, item.path)), dialect)
+                companion = load(self._current(item._replace(path=self.given.get(place, item.path))), dialect)
                 if companion.file is not None and known is not None:  # who names a file knows best how it is read
                     members[members.index(known)] = companion
                 elif companion.file is not None:

@@ -26,6 +26,7 @@ from fsdplint.dialects.table import (
 )
 
 if TYPE_CHECKING:
+    from fsdplint.dialects.models import ForeignLayer
     from fsdplint.document import Document
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "default",
     "dialect",
     "fits",
+    "foreign_layers",
     "is_among",
     "is_known",
     "is_read",
@@ -97,3 +99,10 @@ def recognise(document: Document) -> Dialect | None:
     best = max(score for score, _ in scores)
     winners = [found for score, found in scores if score == best]
     return winners[0] if best > 0 and len(winners) == 1 else None
+
+
+def foreign_layers(model: str, classes: tuple[str, ...]) -> list[ForeignLayer]:
+    """The layer classes that a model on the hub certainly lacks; what is known of models is loaded when somebody asks."""
+    from fsdplint.dialects import models
+
+    return models.foreign_layers(model, classes)

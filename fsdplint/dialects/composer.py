@@ -66,10 +66,8 @@ class Composer(Dialect):
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """Which FSDP runs, what it shards, and the values in the plan's words."""
         block = fsdp_block(document)
-        if block and document.value(block) is not None:
-            plan.fsdp = Fact(True, Place(document, block, "key"))
-        elif block and document.has(block):
-            plan.fsdp = Fact(False, Place(document, block))
+        if block:
+            plan.fsdp = _switch(document, block)
         _engine(plan, document)
         plan.state_dict = _state_dict(plan, document)
         if plan.precision.place:
@@ -80,8 +78,17 @@ class Composer(Dialect):
         second = _is_second(document) and versions.has("mosaicml>=0.31.0")
         plan.fsdp_version = Fact(2 if second else 1, source="FSDP_VERSION=2" if second else "Composer's default")
         _wrapping(plan, document, block)
+        _initialisation(plan, document)
         if second:
             _resharding(plan, document, block)
+
+
+def _switch(document: Document, block: Path) -> Fact[bool]:
+    """A block that is not null switches FSDP on, `{}` as well."""
+    value = document.value(block)
+    if is_placeholder(value):
+        return Fact(None, Place(document, block), unknown=True)
+    return Fact(True, Place(document, block, "key")) if value is not None else Fact(False, Place(document, block))
 
 
 def fsdp_block(document: Document) -> Path | None:
@@ -186,6 +193,14 @@ def _wrapping(plan: Plan, document: Document, block: Path) -> None:
         plan.wrap_policy = Fact(Wrap.TRANSFORMER, source="what the model's fsdp_wrap_fn names")
     else:
         plan.wrap_policy = Fact(None, Place(document, (*block, "auto_wrap")))
+
+
+def _initialisation(plan: Plan, document: Document) -> None:
+    """llm-foundry broadcasts from rank 0 where that one alone holds the weights."""
+    written = plan.sync_module_states
+    if "mixed" in (document.value(("model", "init_device")), document.value(("parameters", "model", "init_device"))):
+        because = "`init_device: mixed` needs it"
+        plan.sync_module_states = written.overruled(True, because) if written.is_written else Fact(True, source=because)
 
 
 def _resharding(plan: Plan, document: Document, block: Path) -> None:

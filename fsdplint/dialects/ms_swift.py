@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _SURE = frozenset(
     """
-    tuner_type train_type sft_type tuner_backend rlhf_type split_dataset_ratio vit_lr aligner_lr freeze_vit freeze_llm freeze_aligner
-    template_type model_author check_dataset_strategy load_from_cache_file swift_version truncation_strategy mcore_model mcore_adapter
+    tuner_type train_type sft_type tuner_backend rlhf_type split_dataset_ratio aligner_lr freeze_vit freeze_llm freeze_aligner
+    template_type model_author check_dataset_strategy mcore_model mcore_adapter
     """.split()  # noqa: SIM905
 )
 """Keys that only ms-swift has."""
@@ -31,12 +31,12 @@ _SURE = frozenset(
 _LIKELY = frozenset(
     """
     torch_dtype attn_impl target_modules lora_rank max_length padding_free dataset_num_proc model_name system model_type quant_bits
-    quant_method val_dataset agent_template loss_scale adapters stream add_version
+    quant_method val_dataset agent_template loss_scale adapters add_version load_from_cache_file truncation_strategy dataset
     """.split()  # noqa: SIM905
 )
-"""Keys that several of tell it, beside the model and a dataset."""
+"""Keys that others have as well; a few of them tell it."""
 
-_MODELS = frozenset({"model", "model_type", "model_id_or_path", "adapters", "ckpt_dir", "mcore_model", "load"})
+_MODELS = frozenset({"model", "model_type", "model_id_or_path", "adapters", "ckpt_dir", "mcore_model"})
 
 _MEGATRON = frozenset(
     """
@@ -71,16 +71,16 @@ class MsSwift(HfTrainer):
     def recognise(self, document: Document) -> int:
         """By the model beside keys that only ms-swift has; the JSON of FSDP by its two keys."""
         keys = _keys(document)
-        if _is_fsdp_file(document, keys):
-            return 80 if any(key.startswith("_") for key in keys) else 65
+        if _is_documented_fsdp_file(document, keys):
+            return 80
         if _is_benchmark(document, keys):
             return 85
-        if keys.isdisjoint(_MODELS) or "base_model" in keys or "model_name_or_path" in keys:
+        if keys.isdisjoint(_MODELS) or "model_name_or_path" in keys or isinstance(document.value(("model",)), dict):
             return 0
         sure, likely = len(keys & _SURE), len(keys & _LIKELY) + _samples(document)
         if sure:
-            return 95 if sure + likely >= 2 else 70
-        return 80 if likely >= 3 and "dataset" in keys and isinstance(document.value(("model",)), str) else 0
+            return 95 if sure + likely >= 3 else 70 if sure + likely == 2 else 0
+        return 80 if likely >= 4 and "dataset" in keys and "model" in keys else 0
 
     def for_document(self, document: Document) -> Dialect:
         """Which form it is: the JSON of FSDP, a list of benchmarks, Megatron's arguments, else those of ``swift``."""
@@ -177,7 +177,7 @@ class FsdpFile(MsSwift):
             for word, value in schema.items()
             if word.startswith("x-") and word not in ("x-unknown", "x-absent", "x-generations")
         }
-        return Table({**words, **self.root, "properties": {**_fsdp_properties(schema), **dict.fromkeys(_DOCUMENTING, {})}})
+        return Table({**words, **self.root, "properties": {**_fsdp_properties(schema), **{key: {} for key in _DOCUMENTING}}})
 
     @property
     def root(self) -> dict[str, Any]:
@@ -292,9 +292,10 @@ def _samples(document: Document) -> int:
     return int(any(isinstance(item, str) and "#" in item for item in (value if isinstance(value, list) else [value])))
 
 
-def _is_fsdp_file(document: Document, keys: set[str]) -> bool:
+def _is_documented_fsdp_file(document: Document, keys: set[str]) -> bool:
+    """Whether a file is FSDP's JSON with remarks, as ms-swift ships it; without any it may as well be the HF Trainer's."""
     own = {key for key in keys if not key.startswith("_")}
-    return document.format == "json" and own == {"fsdp", "fsdp_config"} and isinstance(document.value(("fsdp_config",)), dict)
+    return len(own) < len(keys) and own == {"fsdp", "fsdp_config"} and isinstance(document.value(("fsdp_config",)), dict)
 
 
 def _is_benchmark(document: Document, keys: set[str]) -> bool:

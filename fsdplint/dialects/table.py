@@ -46,10 +46,13 @@ and a property ``x-needs-device`` [{"not-on": [devices], "value": [values], "whe
                   FSDP (FSD707)
 
 ``x-staged``      claims about a key that the schema takes and nothing reads, with another value than its default (soup)
-The root of soup's table says
-``x-clashes``     [{"at": key, "keys": {key: values or "on"}, "unless": {key: values}, "written": true, "claims": claims}]: options that
-                  soup
-                  refuses together; keys are dotted, defaults count, ``on`` is anything written that asks for something
+The root of the tables of soup, torchtune and composer says
+``x-clashes``     [{"fault": text, "at": key, "keys": {key: values or "on"}, "unless": {key: values}, "written": true, "claims": claims}]:
+                  options that the framework refuses or drops together; keys are dotted, defaults count, ``on`` is anything written that
+                  asks for something (further words, not in soup's: fsdplint_rules.clashes)
+torchtune's ``x-recipes`` {start of a recipe's name: its kind}, ``x-needs`` {which recipes: keys that they read without a default},
+``x-sections`` [keys that must be components], ``x-moved`` [{"from": start of a dotted path, "to", "when"}]
+and a property of composer's ``x-read-by`` [which of llm-foundry's scripts know the key: train, eval].
 
 ``x-absent``      claims: what happens to the key in releases that do not know it (default: the owner's ``x-absent``, else its
                   ``x-unknown``)
@@ -57,6 +60,8 @@ The root of soup's table says
                   the key back
 ``x-while``       [{dotted key: value}]: alternatives of other keys' values beside which the key is read, also on the object that holds it
                   (see fsdplint_rules.siblings)
+``x-python``      where a framework reads its keys by jsonargparse or straight from a mapping: the words of the value in the latter case,
+                  true where they are the same (see fsdplint.dialects.lightning_shapes); without it Python checks nothing
 ``x-misspelt``    on an object: claims about an unknown key that is nearly a known one, where they differ from ``x-unknown``
 
 ``x-extends`` names the table that this one is laid over (``null`` takes a word away); ``"$ref": "#/$defs/NAME"`` in a property stands for
@@ -74,7 +79,7 @@ key}, {"op": "set", "value": value} of the key that the
 finding stands at, or {"op": "insert", "key": key, "value": value} of a new key behind it; ``"at"``: another key, as a dotted path from
 the top (``insert``: the mapping that the key goes into). Only
 ``"safe": true`` says that the training which results is the one that the file asks for. ``null`` takes away the fix that a rule has by
-itself (see fsdplint.table_fixes).
+itself (see fsdplint.fixes).
 A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs; in ``.key``: the key at which
 it is written; or in ``.rival``: what another place asks for instead.
 An entry of ``x-values`` may have an ``if``, too.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .nodes import Path
 
 LAST: Any = object()
 """As a sibling: behind all others."""
@@ -14,26 +17,37 @@ ANYWHERE: Any = object()
 
 def same(one: object, other: object) -> bool:
     """Whether two plain values are equal in type, value and order of keys; NaN equals NaN, -0.0 is not 0.0."""
-    stack: list[tuple[object, object]] = [(one, other)]
+    return difference(one, other) is None
+
+
+def difference(one: object, other: object) -> Path | None:
+    """The path of a place where two plain values differ, None if they are the same."""
+    stack: list[tuple[Path, object, object]] = [((), one, other)]
     seen: set[tuple[int, int]] = set()
     while stack:
-        left, right = stack.pop()
+        path, left, right = stack.pop()
         if type(left) is not type(right):
-            return False
+            return path
         if isinstance(left, dict) and isinstance(right, dict):
-            pairs = [*zip(left, right, strict=False), *zip(left.values(), right.values(), strict=False)]
+            if not _same_keys(left, right):
+                return path
+            below = [((*path, str(key)), value, right[key]) for key, value in left.items()]
         elif isinstance(left, list) and isinstance(right, list):
-            pairs = list(zip(left, right, strict=False))
+            if len(left) != len(right):
+                return path
+            below = [((*path, index), value, right[index]) for index, value in enumerate(left)]
         elif repr(left) == repr(right) if isinstance(left, float) else left == right:
             continue
         else:
-            return False
-        if len(left) != len(right):
-            return False
+            return path
         if (id(left), id(right)) not in seen:
             seen.add((id(left), id(right)))
-            stack += pairs
-    return True
+            stack += reversed(below)
+    return None
+
+
+def _same_keys(left: dict[object, object], right: dict[object, object]) -> bool:
+    return [(type(key), key) for key in left] == [(type(key), key) for key in right]
 
 
 def put(root: Any, keys: tuple[Any, ...], value: object) -> object:

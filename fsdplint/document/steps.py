@@ -64,8 +64,9 @@ def _check(document: Document, edited: Document, planned: _Step) -> None:
     if len(edited.problems) > len(document.problems):
         raise Refused(f"the result would have a fault: {edited.problems[-1].message}")
     before, after = _plain(document), _plain(edited)
-    if not intended.same(planned.outcome(before, after), after):
-        raise Refused("something else in the file would change its meaning")
+    place = intended.difference(planned.outcome(before, after), after)
+    if place is not None:
+        raise Refused(f"'{dotted(place)}' would change with it" if place else "the file's other keys would change with it")
     if _lost_comments(document, edited, planned.change):
         raise Refused("a comment would be lost")
 

@@ -17,7 +17,7 @@ def render(report: Report, *, color: bool = False, quiet: bool = False) -> str:
     """The report as text; ``quiet`` leaves out the closing lines."""
     style = Style(color)
     blocks = ["\n".join(_block(diagnostic, style)) + "\n\n" for diagnostic in report.diagnostics]
-    closing = "" if quiet else "\n".join(_closing(report, style)) + "\n"
+    closing = "" if quiet else "".join(f"{line}\n" for line in _done(report, style)) + "\n".join(_closing(report, style)) + "\n"
     return "".join(blocks) + closing
 
 
@@ -86,10 +86,29 @@ def _closing(report: Report, style: Style) -> Iterator[str]:
         yield f"{style.paint('green', 'No problems')} in {files}{suppressed}"
     else:
         yield "No training configs found"
-    if report.fixable:
+    if report.fixed is not None:
+        yield from _balance(report, report.fixed)
+    elif report.fixable:
         safe = sum(d.fix is not None and d.fix.applicability == "safe" for d in report.diagnostics)
         held_back = f", {report.fixable - safe} more with --unsafe-fixes" if report.fixable > safe else ""
         yield f"{safe} fixable with `fsdplint fix`{held_back}"
+
+
+def _done(report: Report, style: Style) -> Iterator[str]:
+    """What was fixed, by the places at which it was found."""
+    verb = "would fix" if report.is_dry else "fixed"
+    for diagnostic in report.fixed or ():
+        says = diagnostic.fix.message if diagnostic.fix else ""
+        place = f"{one_line(diagnostic.path)}:{diagnostic.range.start.line}"
+        yield f"{style.paint('green', verb)} {place}: {diagnostic.code} {diagnostic.name}: {printable(says)}"
+
+
+def _balance(report: Report, fixed: tuple[Diagnostic, ...]) -> Iterator[str]:
+    """How many were fixed, how many are left, and how many of those an option would fix."""
+    unsafe = sum(d.fix is not None and d.fix.applicability == "unsafe" for d in report.diagnostics)
+    more = f"; {unsafe} more with --unsafe-fixes" if unsafe else ""
+    if fixed or unsafe:
+        yield f"{'would fix' if report.is_dry else 'fixed'} {len(fixed)}, {len(report.diagnostics)} left{more}"
 
 
 def _assumed(report: Report) -> str:

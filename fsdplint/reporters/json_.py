@@ -26,7 +26,9 @@ def render(report: Report) -> str:
             **{severity.word: report.count(severity) for severity in reversed(Severity)},
             "suppressed": report.suppressed,
             "fixable": report.fixable,
+            **({} if report.fixed is None else {"fixed": len(report.fixed)}),
         },
+        **({} if report.fixed is None else {"fixed": [as_object(diagnostic) for diagnostic in report.fixed]}),
     }
     return json.dumps(content, indent=2) + "\n"
 

@@ -8,6 +8,7 @@ from fsdplint.diagnostics import Severity
 from fsdplint.plan import Sharding, is_placeholder
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.axolotl_clash import Clash, Keys
+from fsdplint_rules.repairs import all_renamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,7 +209,9 @@ class FsdpKeyPrefix(Rule):
             related = [(context.at(("fsdp_config", key), "key"), "so is this one") for key in found[1:]]
             fault = f"`{found[0]}`" + (f" and {len(found) - 1} more" if len(found) > 1 else "")
             helped = use.format(found[0].removeprefix("fsdp_"))
-            yield self.finding(context.at(("fsdp_config", found[0]), "key"), f"{fault}: {says}", help=helped, related=related)
+            names = [(("fsdp_config", key), use.format(key.removeprefix("fsdp_")).split("`")[1]) for key in found]
+            fix = all_renamed(context.document, names, is_safe=True)
+            yield self.finding(context.at(("fsdp_config", found[0]), "key"), f"{fault}: {says}", help=helped, related=related, fix=fix)
 
 
 class PinMemoryWithoutOffload(Clash):

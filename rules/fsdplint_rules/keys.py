@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
 from fsdplint.dialects import choose, is_known
-from fsdplint.document import dotted, plain
+from fsdplint.document import dotted, parse_dotted, plain
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.generations import spoken_for
 from fsdplint_rules.guesses import guess
 from fsdplint_rules.open_files import hedged, is_open, misspelt
+from fsdplint_rules.repairs import moved, renamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,8 @@ class UnknownKey(Rule):
             if claim:
                 meant = close or guess(context, item)
                 help = f"did you mean `{meant}`?" if meant else None
-                yield self.claimed(claim, context.at(item.path, "key"), f"unknown key `{item.path[-1]}`", help=help)
+                fix = renamed(context, item, meant, is_safe=False) if meant else None
+                yield self.claimed(claim, context.at(item.path, "key"), f"unknown key `{item.path[-1]}`", help=help, fix=fix)
 
 
 class MisplacedKey(Rule):
@@ -101,7 +103,8 @@ class MisplacedKey(Rule):
                 claim = _unknown(context, item)
                 if claim:
                     help = f"write it as `{home}`" if "." in home else "write it at the top level"
-                    yield self.claimed(claim, context.at(item.path, "key"), _no_meaning(item), help=help)
+                    fix = moved(context, item, parse_dotted(home), is_safe=False)  # type: ignore[arg-type]
+                    yield self.claimed(claim, context.at(item.path, "key"), _no_meaning(item), help=help, fix=fix)
         for (first, claim), *others in strangers.values():
             related = [(context.at(item.path, "key"), "nor has this one") for item, _ in others]
             yield self.claimed(claim, context.at(first.path, "key"), _no_meaning(first), related=related)

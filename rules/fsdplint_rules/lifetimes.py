@@ -10,9 +10,12 @@ from fsdplint.document import Mapping, plain
 from fsdplint.rule import Context, Finding, Rule, noted
 from fsdplint_rules.generations import is_before, spoken_for
 from fsdplint_rules.open_files import hedged
+from fsdplint_rules.repairs import moved, renamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fsdplint.fixes import SymbolicFix
 
 
 class VersionTooOld(Rule):
@@ -187,7 +190,15 @@ class RenamedKey(Rule):
                     context.at(item.path, "key"),
                     f"`{item.path[-1]}` {verb} to `{successor}`",
                     help=f"write `{successor}`",
+                    fix=_rewritten(context, item, successor),
                 )
+
+
+def _rewritten(context: Context, item: Written, successor: str) -> SymbolicFix | None:
+    """The key under the name, or at the place, that takes over its meaning."""
+    if "." in successor:
+        return moved(context, item, tuple(successor.split(".")), is_safe=True)
+    return renamed(context, item, successor, is_safe=True)
 
 
 def _deprecation(context: Context, item: Written) -> Claim | None:

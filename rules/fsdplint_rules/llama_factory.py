@@ -70,8 +70,8 @@ class Zero3Unsupported(ClassicRule):
     ```
 
     ## Versions and evidence
-    lf-kt-z3, lf-purebf16-z3, lf-pred-z3, lf-pissa-z3, lf-8bit-fsdp, lf-hqq-fsdp, lf-eetq-fsdp (read in hparams/parser.py and
-    model/model_utils/quantization.py of 0.9.0 to 0.9.5).
+    lf-kt-z3, lf-purebf16-z3, lf-pred-z3, lf-pissa-z3 (run with llamafactory 0.9.5, read in 0.9.0 to 0.9.4), lf-8bit-fsdp, lf-hqq-fsdp,
+    lf-eetq-fsdp (read in model/model_utils/quantization.py of 0.8.3 to 0.9.5).
     """
 
     code, name = "LLF001", "zero3-unsupported"
@@ -131,7 +131,7 @@ class OptimizerOnOneProcess(ClassicRule):
     ```
 
     ## Versions and evidence
-    lf-badam, lf-galore-layerwise, lf-galore-ds (read in hparams/parser.py of 0.8.3 to 0.9.5).
+    lf-badam, lf-galore-layerwise, lf-galore-ds (run with llamafactory 0.9.5, read in 0.8.3 to 0.9.4).
     """
 
     code, name = "LLF002", "optimizer-on-one-process"

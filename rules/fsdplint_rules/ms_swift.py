@@ -137,8 +137,8 @@ class ForeignFsdpFile(SwiftRule):
     Finds `fsdp` with the config of accelerate or of DeepSpeed.
 
     ## Why it matters
-    ms-swift takes `fsdp` and `fsdp_config` out of the JSON, with defaults for what is missing, and drops all else without a word: accelerate's
-    offloading does not happen, DeepSpeed's JSON becomes FSDP2 over everything.
+    ms-swift takes `fsdp` and `fsdp_config` out of the JSON, with defaults for what is missing, and drops all else without a word:
+    accelerate's offloading does not happen, DeepSpeed's JSON becomes FSDP2 over everything.
 
     ## Example
     ```yaml
@@ -187,7 +187,8 @@ class ForeignFsdpFile(SwiftRule):
 
 class OneProcessManyGpus(SwiftRule):
     """## What it does
-    Finds FSDP and DeepSpeed in one process that sees several GPUs: NPROC_PER_NODE is neither in ENV nor before the launch line, or too small.
+    Finds FSDP and DeepSpeed in one process that sees several GPUs: NPROC_PER_NODE is neither in ENV nor before the launch line, or too
+    small.
 
     ## Why it matters
     ms-swift would spread the model over the GPUs by a device map, and raises ValueError.
@@ -229,7 +230,8 @@ class OneProcessManyGpus(SwiftRule):
             return
         if gpus // max(int(processes or 1), 1) >= 2:
             name = "FSDP" if engine is own.fsdp else "DeepSpeed"
-            text = f"{gpus} GPUs for {processes or 1} process{'es' if processes not in (None, '1') else ''}: ms-swift raises ValueError, {name} and a device map"
+            started_by = "one process" if processes in (None, "1") else f"{processes} processes"
+            text = f"{gpus} GPUs for {started_by}: ms-swift raises ValueError, {name} is not compatible with a device map"
             yield self.finding(engine.place, text, help=f"set NPROC_PER_NODE={gpus}")
 
     def _gpus(self, context: Context) -> int | None:
@@ -276,7 +278,7 @@ class PaddingFreeNeedsFlash(SwiftRule):
         implementation = context.value("attn_impl")
         flash = str(implementation).startswith("flash") or is_placeholder(implementation)
         key = next((key for key in ("packing", "padding_free") if self.is_on(context, key)), None)
-        exports = not {"to_cached_dataset", "quant_bits", "merge_lora", "infer_backend"}.isdisjoint(context.document.root.keys())  # type: ignore[union-attr]
+        exports = any(context.document.has((name,)) for name in ("to_cached_dataset", "infer_backend", "export_dir"))
         if key is None or flash or exports or (key,) not in context.table.options or not context.versions.has("ms-swift>=3.9"):
             return
         related = [(context.at(("attn_impl",)), "no flash attention")] if implementation is not None else []
@@ -329,8 +331,8 @@ class RolloutNeedsFsdp2(SwiftRule):
 
 class MegatronFsdp(SwiftRule):
     """## What it does
-    Finds `use_megatron_fsdp` with an optimizer that it does not know, and with CUDA_DEVICE_MAX_CONNECTIONS at 1, which is what ms-swift sets where
-    nobody sets it.
+    Finds `use_megatron_fsdp` with an optimizer that it does not know, and with CUDA_DEVICE_MAX_CONNECTIONS at 1, which is what ms-swift
+    sets where nobody sets it.
 
     ## Why it matters
     ms-swift raises ValueError.
@@ -377,7 +379,7 @@ class MegatronFsdp(SwiftRule):
             text = "Megatron-FSDP with CUDA_DEVICE_MAX_CONNECTIONS at 1: ms-swift raises ValueError"
             yield self.finding(at, text, help=help, related=[] if at is switch else [(switch, "Megatron-FSDP")])
         elif connections is None:
-            text = "Megatron-FSDP without CUDA_DEVICE_MAX_CONNECTIONS: where the shell does not export it, ms-swift sets it to 1 and raises ValueError"
+            text = "Megatron-FSDP without CUDA_DEVICE_MAX_CONNECTIONS: unless it is exported, ms-swift sets it to 1 and raises ValueError"
             yield self.finding(switch, text, outcome="ignored", help=help)
 
 

@@ -53,7 +53,10 @@ class ShardingNotAsWritten(Rule):
         if context.plan.fsdp.value is True and fact.place and fact.because and fact.value and not fact.as_written:
             claim = context.consequence(self, fact)
             message = f"{spoken(fact)} is written and {fact.value.value} runs: {fact.because}"
-            yield self.finding(fact.place, message, outcome="misleads", help=claim.help if claim else None)
+            if claim:
+                yield self.claimed(claim._replace(outcome="misleads", says=""), fact.place, message)
+            else:
+                yield self.finding(fact.place, message, outcome="misleads")
 
 
 class NothingToShard(Rule):

@@ -75,7 +75,7 @@ class DuplicateKey(Rule):
     code, name, severity = "FSD002", "duplicate-key", Severity.WARNING
     scope = "file"
     needs_tree = False
-    facts = ("acc-duplicate-keys",)
+    facts = ("acc-duplicate-keys", "TT028-dup-keys")
 
     def check(self, context: Context) -> Iterator[Finding]:
         document = context.document

@@ -10,12 +10,16 @@ from fsdplint.document import Scalar, plain
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.generations import spoken_for_by_value
+from fsdplint_rules.repairs import rewritten
 from fsdplint_rules.siblings import is_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fsdplint.fixes import SymbolicFix
+
 _WORDS = {"y", "yes", "n", "no", "on", "off", "true", "false", "~", "null", ""}
+_BOOLEANS = {"y": True, "yes": True, "on": True, "true": True, "n": False, "no": False, "off": False, "false": False}
 
 
 class InvalidValue(Rule):
@@ -52,7 +56,8 @@ class InvalidValue(Rule):
             if not looks_else or not _is_yaml_reading(context):
                 fault = f"`{item.path[-1]}` cannot be {_shown(value, schema)}"
                 help = _rewritten(value, "", schema) if looks_else else _wanted(schema, value)
-                yield self.claimed(claim, context.at(item.path), fault, help=help)
+                fix = _mended(context, item, value, schema, claim) if looks_else else _guessed(context, item, value, schema)
+                yield self.claimed(claim, context.at(item.path), fault, help=help, fix=fix)
 
 
 class SurprisingScalar(Rule):
@@ -88,7 +93,8 @@ class SurprisingScalar(Rule):
                 node = item.entry.value
                 raw = node.raw if isinstance(node, Scalar) else ""
                 fault = f"YAML reads `{item.path[-1]}: {raw}` as {_shown(value)}"
-                yield self.claimed(claim, context.at(item.path), fault, help=_rewritten(value, raw, schema))
+                fix = _mended(context, item, value, schema, claim)
+                yield self.claimed(claim, context.at(item.path), fault, help=_rewritten(value, raw, schema), fix=fix)
 
 
 def _judged(context: Context) -> Iterator[tuple[Written, object, dict[str, Any]]]:
@@ -194,6 +200,35 @@ def _rewritten(value: object, raw: str, schema: dict[str, Any]) -> str | None:
         if "e" not in repr(number)
         else f"write `{number:.1e}`"
     )
+
+
+def _mended(context: Context, item: Written, value: object, schema: dict[str, Any], claim: Claim) -> SymbolicFix | None:
+    """The value that a scalar looks like. It is what the file asks for; but where a text counts as something, a boolean changes that."""
+    node = item.entry.value
+    meant = _looks_like(value, node.raw if isinstance(node, Scalar) else "", schema)
+    if meant is None or not fits(schema, meant):
+        return None
+    is_safe = not isinstance(meant, bool) or claim.outcome in ("refused", "crashes")
+    says = f"quote it: `{item.path[-1]}: '{meant}'`" if isinstance(meant, str) else None
+    return rewritten(context.document, item.path, meant, is_safe=is_safe, says=says)
+
+
+def _looks_like(value: object, raw: str, schema: dict[str, Any]) -> object:
+    kinds = schema.get("type", [])
+    if not isinstance(value, str):
+        return raw
+    if "boolean" in kinds and value.lower() in _BOOLEANS:
+        return _BOOLEANS[value.lower()]
+    if not _is_number(value):
+        return None
+    number = float(value)
+    return int(number) if number.is_integer() and "integer" in kinds else number if "number" in kinds else None
+
+
+def _guessed(context: Context, item: Written, value: object, schema: dict[str, Any]) -> SymbolicFix | None:
+    """The word that a wrong one is probably meant to be."""
+    meant = _meant(value, schema["enum"]) if "enum" in schema else None
+    return rewritten(context.document, item.path, meant, is_safe=False) if meant is not None else None
 
 
 def _shown(value: object, schema: dict[str, Any] | None = None) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
+from fsdplint.dialects import foreign_layers
 from fsdplint.plan import Wrap
 from fsdplint.rule import Context, Finding, Rule, noted
+from fsdplint_rules.repairs import rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +79,7 @@ class NoWrapPolicy(Rule):
 class BadWrapClass(Rule):
     """## What it does
     Finds layer class names that no model has: a YAML list where upstream wants one string, and blanks after commas.
+    Where a file of the launch names a well-known model, it finds the layer classes of another family, and misspelt ones.
 
     ## Why it matters
     Every rank stops with "Could not find the transformer layer class" once the model is loaded.
@@ -102,7 +105,8 @@ class BadWrapClass(Rule):
     ```
 
     ## Versions and evidence
-    acc-layer-cls-list, acc-layer-cls-space (run with accelerate 1.15.0, real launches).
+    acc-layer-cls-list, acc-layer-cls-space, acc-layer-cls-wrong (run with accelerate 1.15.0, real launches), TRF-FSDP-38 (run).
+    The classes of each family were read from the modeling files of transformers 5.24.0; a class that no family has is not judged.
     """
 
     code, name = "FSD602", "bad-wrap-class"
@@ -116,9 +120,25 @@ class BadWrapClass(Rule):
         claim = context.consequence(self, classes) if fault else None
         names = ",".join(name.strip() for name in classes.value or () if name.strip())
         if fault and claim and claim.help is None and names:
-            yield self.claimed(claim, classes.place, f"layer classes with {fault}", help=f"write `{names}`")
+            fix = rewritten(classes.place.document, classes.place.path, names, is_safe=True)
+            yield self.claimed(claim, classes.place, f"layer classes with {fault}", help=f"write `{names}`", fix=fix)
         elif claim:
             yield self.claimed(claim, classes.place, f"layer classes with {fault}")
+        elif not fault:
+            yield from self._of_other_models(context, classes.place)
+
+    def _of_other_models(self, context: Context, at: Place) -> Iterator[Finding]:
+        """Classes that the named model lacks; a warning, since the script may load another model under that name."""
+        model, classes = context.plan.model, context.plan.wrap_classes
+        found = foreign_layers(model.value, classes.value) if model.value and classes.value else []
+        claim = context.consequence(self, classes) if found else None
+        if claim is None:
+            return
+        for layer in found:
+            fault = f"`{layer.name}` is no layer class of {layer.family} models"
+            help = " or ".join(f"`{name}`" for name in ([layer.meant] if layer.meant else layer.layers))
+            mild = claim._replace(outcome="ignored", help=f"write {help}")
+            yield self.claimed(mild, at, fault, related=noted(model, "the model"))
 
 
 def _class_fault(context: Context, place: Place) -> str | None:

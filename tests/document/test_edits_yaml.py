@@ -178,10 +178,10 @@ REFUSED: dict[str, tuple[str, Operation, str]] = {
     "blank lines that would join a text": (
         "a: |+\n  x\nb: 1\n\nc: 2\n",
         Delete(("b",)),
-        "something else in the file would change its meaning",
+        "'a' would change with it",
     ),
-    "a line end that would join a text": ("a: |\n  x", Insert(("b",), 1), "something else in the file would change its meaning"),
-    "a line end that would leave a text": ("a: |\n  x\nb: 1", Delete(("b",)), "something else in the file would change its meaning"),
+    "a line end that would join a text": ("a: |\n  x", Insert(("b",), 1), "'a' would change with it"),
+    "a line end that would leave a text": ("a: |\n  x\nb: 1", Delete(("b",)), "'a' would change with it"),
 }
 
 

@@ -1,0 +1,115 @@
+"""The fix command, and ``check --fix``: fixes applied, files written or a diff shown, and a report of what remains."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fsdplint.fixing import fix
+from fsdplint.options import (
+    fix_options,
+    launch_options,
+    report_options,
+    request,
+    rule_options,
+    settings_options,
+    stdin_option,
+    talk_options,
+)
+from fsdplint.reporting import exit_code, format_of, level_of, shown, tell
+from fsdplint.terminal import say, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fsdplint.fixing import Change, Fixed
+    from fsdplint.request import Request
+
+
+@click.command("fix")
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@launch_options
+@rule_options
+@settings_options
+@report_options
+@fix_options
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if something would change.")
+@stdin_option
+@talk_options
+@click.pass_context
+def fix_command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
+    """Mend configs: files, folders (default: the current one), or - for standard input, whose fixed text goes to stdout."""
+    context.exit(run_fix(request(paths or (".",), given), given))
+
+
+def run_fix(request: Request, given: dict[str, Any]) -> int:
+    """Fix, report what remains, and give the exit code; ``given`` are the options of check or fix. Raises FsdplintError and TargetError.
+
+    ``fix`` with ``--check`` or ``--diff`` asks only whether something would change; ``check --diff`` fails for what remains, too.
+    """
+    only_check = given.get("only_check", False)
+    format, fail_on = format_of(given), level_of(given)
+    result = fix(request, fail_on, unsafe=given["unsafe_fixes"], dry=given["diff"] or only_check)
+    tell(result.outcome, given)
+    show(result, request, format, given)
+    code = exit_code(result.outcome, given)
+    if given["diff"] or only_check:
+        is_changed = bool(result.changes) and not given["exit_zero"]
+        return max(code, int(is_changed)) if code == 2 or "only_check" not in given else int(is_changed)
+    return code
+
+
+def show(result: Fixed, request: Request, format: str, given: dict[str, Any]) -> None:
+    """A diff, or the fixed text of standard input with the report on stderr, or the report."""
+    report = result.outcome.report
+    if given["diff"]:
+        write(diff(result.changes))
+        if not given["quiet"]:
+            say(_summary(result))
+        return
+    text = shown(report, format, given)
+    if "-" in request.paths and not given.get("only_check", False):
+        write_stdin(request, result.changes)
+        if given["output"]:
+            write(text, given["output"])
+        elif given["quiet"] < 2:
+            sys.stderr.write(text)
+    elif given["quiet"] < 2 or given["output"]:
+        write(text, given["output"])
+
+
+def write_stdin(request: Request, changes: Iterable[Change]) -> None:
+    """The text of standard input, as it is now, to stdout: byte for byte."""
+    content = next((change.new for change in changes if change.is_stdin), request.stdin or b"")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+def diff(changes: Sequence[Change]) -> str:
+    """The changes as one unified diff."""
+    from difflib import unified_diff
+
+    lines: list[str] = []
+    for change in changes:
+        old, new = (_lines(content) for content in (change.old, change.new))
+        for line in unified_diff(old, new, change.path, change.path):
+            lines.append(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n")
+    return "".join(lines)
+
+
+def _lines(content: bytes) -> list[str]:
+    """The lines as an editor numbers them: other characters that end lines are part of one here."""
+    from io import StringIO
+
+    return StringIO(content.decode("utf-8", "replace"), newline="").readlines()
+
+
+def _summary(result: Fixed) -> str:
+    report = result.outcome.report
+    unsafe = sum(d.fix is not None and d.fix.applicability == "unsafe" for d in report.diagnostics)
+    more = f"; {unsafe} more with --unsafe-fixes" if unsafe else ""
+    files = "1 file" if len(result.changes) == 1 else f"{len(result.changes)} files"
+    return f"would fix {len(report.fixed or ())} in {files}, {len(report.diagnostics)} left{more}"

@@ -1,0 +1,120 @@
+"""The fixes of all launches of a request, and the files that they change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fsdplint.check import inputs_of, kept_of, outcome_of
+from fsdplint.grouping import groups
+from fsdplint.mending import Trial, fixable, mend
+from fsdplint.parallel import verdicts
+from fsdplint.session import Session
+from fsdplint.writing import WriteError, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fsdplint.check import Outcome
+    from fsdplint.diagnostics import Diagnostic, FileStatus, Severity
+    from fsdplint.discovery import Input
+    from fsdplint.document import Document
+    from fsdplint.grouping import Group
+    from fsdplint.request import Request
+    from fsdplint.session import Verdict
+
+
+class Change(NamedTuple):
+    """Old and new content of one file; ``is_stdin``: it is standard input, which is never written."""
+
+    path: str
+    location: str
+    old: bytes
+    new: bytes
+    is_stdin: bool = False
+
+
+class Fixed(NamedTuple):
+    """What fixing a request came to: the outcome of a check of what remains (its report names what was fixed), and the changes."""
+
+    outcome: Outcome
+    changes: tuple[Change, ...]
+
+
+def fix(request: Request, fail_on: Severity | None = None, *, unsafe: bool = False, dry: bool = False) -> Fixed:
+    """Apply the fixes of a request's launches and write the files, unless ``dry``. Raises what ``fsdplint.check.check`` raises.
+
+    A file that cannot be written stays as it is and has status failed in the report.
+    """
+    session = Session(request)
+    inputs = inputs_of(session)
+    launches = groups(request, inputs, session.settings_of)
+    found = verdicts(session, launches)
+    fixed, changes = _mended(session, inputs, _wanting(launches, found), unsafe)
+    failed = {} if dry else written(changes)
+    changes = tuple(change for change in changes if change.path not in failed)
+    session.contents = {change.path: change.new for change in changes}
+    touched = {change.path for change in changes}
+    found = [session.verdict(group) if touched & one.given else one for group, one in zip(launches, found, strict=True)]
+    outcome = outcome_of(inputs, found, fail_on)
+    files = tuple(_failed(file, failed) for file in outcome.report.files)
+    done = tuple(diagnostic for diagnostic in fixed if diagnostic.path not in failed)
+    return Fixed(outcome._replace(report=outcome.report._replace(files=files, fixed=done, is_dry=dry)), changes)
+
+
+def written(changes: Iterable[Change]) -> dict[str, str]:
+    """Write changed files, each whole or not at all; returns why some could not be written, by path."""
+    failed: dict[str, str] = {}
+    for change in changes:
+        if change.is_stdin:
+            continue
+        try:
+            write(change.location, change.new, expected=change.old)
+        except WriteError as error:
+            failed[change.path] = str(error).removeprefix(f"{change.location}: ")
+    return failed
+
+
+def _failed(file: FileStatus, failed: dict[str, str]) -> FileStatus:
+    return file._replace(status="failed", reason=failed[file.path]) if file.path in failed else file
+
+
+def _wanting(launches: Sequence[Group], found: Sequence[Verdict]) -> list[tuple[Group, Verdict]]:
+    """The launches whose diagnostics count, with their verdicts."""
+    counting = {id(verdict) for verdict in kept_of(found)}
+    return [(group, verdict) for group, verdict in zip(launches, found, strict=True) if id(verdict) in counting]
+
+
+def _mended(
+    session: Session, inputs: Iterable[Input], launches: Sequence[tuple[Group, Verdict]], unsafe: bool
+) -> tuple[list[Diagnostic], tuple[Change, ...]]:
+    """What is fixed, launch by launch: a file of several launches must come out better in each."""
+    fixed: list[Diagnostic] = []
+    changes: dict[str, tuple[bytes, bytes]] = {}
+    for _, verdict in launches:
+        if not fixable((*verdict.diagnostics, *verdict.faults), unsafe=unsafe):
+            continue
+        sharing = [group for group, other in launches if other.given & verdict.given]
+        settled = {path: new for path, (_, new) in changes.items()}
+        mended = mend(lambda contents, sharing=sharing, settled=settled: _trial(session, sharing, settled | contents), unsafe=unsafe)
+        fixed += mended.fixed
+        for path, (old, new) in mended.changes.items():
+            changes[path] = (changes[path][0] if path in changes else old, new)
+    places = {item.path: item for item in inputs}
+    return fixed, tuple(_change(places[path], *texts) for path, texts in changes.items() if texts[0] != texts[1])
+
+
+def _change(item: Input, old: bytes, new: bytes) -> Change:
+    return Change(item.path, item.location, old, new, item.data is not None)
+
+
+def _trial(session: Session, launches: Sequence[Group], contents: dict[str, bytes]) -> Trial:
+    session.contents = contents
+    diagnostics: dict[Diagnostic, None] = {}
+    documents: dict[str, Document] = {}
+    for group in launches:
+        job, statuses = session.job(group)
+        if job is not None:
+            verdict = session.judged(job, group, statuses)
+            diagnostics.update(dict.fromkeys((*verdict.diagnostics, *verdict.faults)))
+            documents.update({file.document.path: file.document for file in job.launch.files if file.document.path in job.given})
+    return Trial(tuple(diagnostics), documents)
