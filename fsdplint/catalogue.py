@@ -51,18 +51,36 @@ def _article(word: str) -> str:
 
 
 def rule_list(format: str) -> str:
-    """All rules: ``text`` (aligned), ``json`` or ``markdown`` (a table)."""
+    """All rules: ``text`` (aligned), ``markdown`` (a table), or ``json``, with the facts about upstream and what serves each."""
     pack = all_rules()
     rows = [(rule.code, rule.name, rule.severity.word, summary(rule)) for rule in pack.rules]
     if format == "markdown":
         return _markdown(("Code", "Name", "Severity", "What it does"), rows)
     if format == "text":
         return _aligned(rows)
+    facts = ledger()
     entries = [
-        {"code": rule.code, "name": rule.name, "severity": rule.severity.word, "summary": summary(rule), "dialects": list(rule.dialects)}
+        {
+            "code": rule.code,
+            "name": rule.name,
+            "severity": rule.severity.word,
+            "summary": summary(rule),
+            "dialects": list(rule.dialects),
+            "facts": [fact["id"] for fact in facts if rule.code in fact["rules"]] or list(rule.facts),
+        }
         for rule in pack.rules
     ]
-    return json.dumps(entries, indent=2) + "\n"
+    return json.dumps({"rules": entries, "facts": facts}, indent=2) + "\n"
+
+
+def ledger() -> list[dict[str, Any]]:
+    """Every known fact about upstream: its id, the codes of the ``rules`` and the ``entries`` of option tables that serve it, and the
+    ``reason`` why nothing does (None where something does). tools/ledger.py writes it.
+    """
+    from pathlib import Path
+
+    found: list[dict[str, Any]] = json.loads(Path(__file__).with_name("ledger.json").read_text(encoding="utf-8"))
+    return found
 
 
 def dialect_list(format: str) -> str:

@@ -313,7 +313,7 @@ def test_rule_suggests_a_name() -> None:
 
 
 def test_rules_in_every_format() -> None:
-    as_json = run("rules", "--format", "json").json
+    as_json = run("rules", "--format", "json").json["rules"]
     syntax = next(one for one in as_json if one["code"] == "FSD001")
     assert (syntax["name"], syntax["severity"], syntax["dialects"]) == ("syntax-error", "error", [])
     text, markdown = run("rules").lines, run("rules", "--format", "markdown").lines

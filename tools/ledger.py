@@ -57,7 +57,13 @@ def fact_ids() -> dict[str, str]:
 def reasons() -> dict[str, str]:
     """Why nothing serves a fact, by id."""
     tables = tomli.loads(REASONS.read_text(encoding="utf-8"))
-    return {fact: reason for table in tables.values() for fact, reason in table.items()}
+    return {fact: reason for name, table in tables.items() if name != "as" for fact, reason in table.items()}
+
+
+def twins() -> dict[str, str]:
+    """Facts of one and the same fault: the id that nothing names, and the one that something does."""
+    found: dict[str, str] = tomli.loads(REASONS.read_text(encoding="utf-8")).get("as", {})
+    return found
 
 
 def named_by(rule: Rule, known: dict[str, str]) -> list[str]:
@@ -72,13 +78,16 @@ def _whole(word: str, known: dict[str, str]) -> str:
 
 
 def entries(table: Any, path: tuple[str, ...] = (), inside: str = "") -> Iterator[tuple[str, str]]:
-    """Every (fact id, entry) of an option table. An entry is a key's dotted path, a rule's code below ``x-consequences``, or a word of the root."""
+    """Every (fact id, entry) of an option table.
+
+    An entry is a key's dotted path, the code of the rule to which ``x-consequences`` answers, or another word of the root.
+    """
     if isinstance(table, list):
         for item in table:
             yield from entries(item, path, inside)
     if not isinstance(table, dict):
         return
-    for fact in table.get("facts", []):
+    for fact in (*table.get("facts", []), *table.get("x-facts", [])):
         yield fact, ".".join(path) or inside or "the table"
     for word, value in table.items():
         if word == "properties":
@@ -90,23 +99,33 @@ def entries(table: Any, path: tuple[str, ...] = (), inside: str = "") -> Iterato
         elif word == "$defs":
             for name, schema in value.items():
                 yield from entries(schema, (*path, f"<{name}>"))
-        elif word != "facts":
+        elif word not in ("facts", "x-facts"):
             yield from entries(value, path, inside or (word if word.startswith("x-") else ""))
 
 
 def served(known: dict[str, str]) -> dict[str, Served]:
     """Everything that names a fact, by id, unknown ids included."""
     found: dict[str, Served] = {}
-    for rule in load_pack().rules:
+    rules = load_pack().rules
+    codes = {rule.code for rule in rules}
+    for rule in rules:
         for fact in named_by(rule, known):
-            found.setdefault(fact, Served([], [])).rules.append(rule.code)
+            _add(found.setdefault(fact, Served([], [])).rules, rule.code)
     for path in sorted(TABLES.glob("*.schema.json")):
         name = path.name.removesuffix(".schema.json").replace("_", "-")
         for fact, entry in entries(json.loads(path.read_text(encoding="utf-8"))):
-            listed = found.setdefault(fact, Served([], [])).entries
-            if f"{name}: {entry}" not in listed:
-                listed.append(f"{name}: {entry}")
+            serving = found.setdefault(fact, Served([], []))
+            code = entry.rpartition(".")[2]
+            _add(serving.entries, f"{name}: {entry}")
+            if code in codes:
+                _add(serving.rules, code)
+    found.update({fact: found[twin] for fact, twin in twins().items() if twin in found and fact not in found})
     return found
+
+
+def _add(listed: list[str], item: str) -> None:
+    if item not in listed:
+        listed.append(item)
 
 
 def data(known: dict[str, str], by: dict[str, Served], why: dict[str, str]) -> str:
@@ -122,7 +141,12 @@ def data(known: dict[str, str], by: dict[str, Served], why: dict[str, str]) -> s
 
 def page(known: dict[str, str], by: dict[str, Served], why: dict[str, str]) -> str:
     """The content of docs/ledger.md."""
-    lines = ["# Ledger of facts", "", "What serves each fact about upstream: a rule, an entry of an option table, or the reason why nothing does.", ""]
+    lines = [
+        "# Ledger of facts",
+        "",
+        "What serves each fact about upstream: a rule, an entry of an option table, or the reason why nothing does.",
+        "",
+    ]
     for framework in dict.fromkeys(known.values()):
         facts = [fact for fact in known if known[fact] == framework]
         count = sum(fact in by for fact in facts)

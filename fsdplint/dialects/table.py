@@ -70,6 +70,8 @@ the words of ``$defs``.
 ``x-open-by`` {dotted key: requirement}: a module that the file names there may take them, at every level; ``x-unless``: who may take
 them, in words.
 
+``x-facts``       ids of what the key's own type, values and releases rest on, where no claim says it
+
 A **claim** is {"when": requirement, "if": {decision: value}, "value": [values], "type": type, "pattern": text, "outcome": word, "says":
 text, "help": text, "facts": [ids]}; of several the first that
 holds counts. ``says`` is half a sentence on what happens, ``help`` what to write instead; ``value``, ``type`` and ``pattern`` bound a

@@ -85,7 +85,7 @@ class NothingToShard(Rule):
     """
 
     code, name = "FSD106", "nothing-to-shard"
-    facts = ("acc-num-processes-1", "acc-num-processes-not-divisible")
+    facts = ("acc-num-processes-1", "acc-num-processes-not-divisible", "TRF-FSDP-36")
 
     def check(self, context: Context) -> Iterator[Finding]:
         plan = context.plan

@@ -184,7 +184,14 @@ class TestKeys:
         assert marked(text, found[0]) == key
 
     def test_own_keys_are_nobodys_business(self) -> None:
-        assert lint(DISTRIBUTED + "my_key: 1\ndevices: 2\ndataset_eval: x\nrun_eval_every_n_steps: 5\nbatchsize: 2\nnum_epochs: 3\nmodel_name: x\n", target=of("0.6.1")) == []
+        assert (
+            lint(
+                DISTRIBUTED
+                + "my_key: 1\ndevices: 2\ndataset_eval: x\nrun_eval_every_n_steps: 5\nbatchsize: 2\nnum_epochs: 3\nmodel_name: x\n",
+                target=of("0.6.1"),
+            )
+            == []
+        )
 
     @pytest.mark.parametrize(
         ("line", "release", "finding"),
