@@ -47,7 +47,10 @@ def _is_move(operations: tuple[Operation, ...]) -> bool:
 
 
 def stated_fix(stated: dict[str, Any], at: Place) -> SymbolicFix | None:
-    """The fix that a claim of an option table states (see fsdplint.dialects.table) for a finding at a place; None where the finding stands at no key."""
+    """The fix that a claim of an option table states for a finding at a place; None where that is no key.
+
+    The words of ``stated`` are explained in fsdplint.dialects.table.
+    """
     if not at.path:
         return None
     operations = tuple(_operation(one, at.path) for one in stated["do"])

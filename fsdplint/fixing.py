@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.check import inputs_of, kept_of, outcome_of
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fsdplint.check import Outcome
-    from fsdplint.diagnostics import Diagnostic, FileStatus, Severity
+    from fsdplint.diagnostics import Diagnostic, FileStatus, Fix, Severity
     from fsdplint.discovery import Input
     from fsdplint.document import Document
     from fsdplint.grouping import Group
@@ -49,7 +50,7 @@ def fix(request: Request, fail_on: Severity | None = None, *, unsafe: bool = Fal
     inputs = inputs_of(session)
     launches = groups(request, inputs, session.settings_of)
     found = verdicts(session, launches)
-    fixed, changes = _mended(session, inputs, _wanting(launches, found), unsafe)
+    fixed, changes, rejected = _mended(session, inputs, _wanting(launches, found), unsafe)
     failed = {} if dry else written(changes)
     changes = tuple(change for change in changes if change.path not in failed)
     session.contents = {change.path: change.new for change in changes}
@@ -58,7 +59,9 @@ def fix(request: Request, fail_on: Severity | None = None, *, unsafe: bool = Fal
     outcome = outcome_of(inputs, found, fail_on)
     files = tuple(_failed(file, failed) for file in outcome.report.files)
     done = tuple(diagnostic for diagnostic in fixed if diagnostic.path not in failed)
-    return Fixed(outcome._replace(report=outcome.report._replace(files=files, fixed=done, is_dry=dry)), changes)
+    left = tuple(_without(diagnostic, rejected) for diagnostic in outcome.report.diagnostics)
+    report = outcome.report._replace(files=files, diagnostics=left, fixed=done, is_dry=dry)
+    return Fixed(outcome._replace(report=report), changes)
 
 
 def written(changes: Iterable[Change]) -> dict[str, str]:
@@ -86,29 +89,42 @@ def _wanting(launches: Sequence[Group], found: Sequence[Verdict]) -> list[tuple[
 
 def _mended(
     session: Session, inputs: Iterable[Input], launches: Sequence[tuple[Group, Verdict]], unsafe: bool
-) -> tuple[list[Diagnostic], tuple[Change, ...]]:
+) -> tuple[list[Diagnostic], tuple[Change, ...], dict[Fix, str]]:
     """What is fixed, launch by launch: a file of several launches must come out better in each."""
     fixed: list[Diagnostic] = []
     changes: dict[str, tuple[bytes, bytes]] = {}
+    rejected: dict[Fix, str] = {}
     for _, verdict in launches:
         if not fixable((*verdict.diagnostics, *verdict.faults), unsafe=unsafe):
             continue
         sharing = [group for group, other in launches if other.given & verdict.given]
         settled = {path: new for path, (_, new) in changes.items()}
-        mended = mend(lambda contents, sharing=sharing, settled=settled: _trial(session, sharing, settled | contents), unsafe=unsafe)
+        mended = mend(partial(_trial, session, sharing, settled), unsafe=unsafe)
         fixed += mended.fixed
+        rejected |= mended.rejected
         for path, (old, new) in mended.changes.items():
             changes[path] = (changes[path][0] if path in changes else old, new)
     places = {item.path: item for item in inputs}
-    return fixed, tuple(_change(places[path], *texts) for path, texts in changes.items() if texts[0] != texts[1])
+    changed = tuple(_change(places[path], *texts) for path, texts in changes.items() if texts[0] != texts[1])
+    return fixed, changed, rejected
+
+
+def _without(diagnostic: Diagnostic, rejected: dict[Fix, str]) -> Diagnostic:
+    """A diagnostic without the fix that was tried in vain, and with the reason."""
+    why = rejected.get(diagnostic.fix) if diagnostic.fix is not None else None
+    if why is None:
+        return diagnostic
+    says = f"no automatic fix: {why}"
+    return diagnostic._replace(fix=None, help=f"{diagnostic.help}\n{says}" if diagnostic.help else says)
 
 
 def _change(item: Input, old: bytes, new: bytes) -> Change:
     return Change(item.path, item.location, old, new, item.data is not None)
 
 
-def _trial(session: Session, launches: Sequence[Group], contents: dict[str, bytes]) -> Trial:
-    session.contents = contents
+def _trial(session: Session, launches: Sequence[Group], settled: dict[str, bytes], contents: dict[str, bytes]) -> Trial:
+    """What is found in some launches when files have other contents; ``settled``: those that earlier launches left."""
+    session.contents = settled | contents
     diagnostics: dict[Diagnostic, None] = {}
     documents: dict[str, Document] = {}
     for group in launches:

@@ -27,10 +27,14 @@ class Trial(NamedTuple):
 
 
 class Mended(NamedTuple):
-    """What fixing a launch came to: the diagnostics that were fixed, in order, and old and new content of each changed file."""
+    """What fixing a launch came to: the diagnostics that were fixed, in order, and old and new content of each changed file.
+
+    ``rejected``: the fixes that were not kept, each with what spoke against it.
+    """
 
     fixed: tuple[Diagnostic, ...]
     changes: dict[str, tuple[bytes, bytes]]
+    rejected: dict[Fix, str]
 
 
 def mend(judge: Callable[[dict[str, bytes]], Trial], *, unsafe: bool) -> Mended:
@@ -42,15 +46,17 @@ def mend(judge: Callable[[dict[str, bytes]], Trial], *, unsafe: bool) -> Mended:
     fixed: list[Diagnostic] = []
     trial = first = judge(contents)
     seen = {_state(trial)}
+    rejected: dict[Fix, str] = {}
     while len(fixed) < MOST:
-        step = _step(judge, trial, contents, unsafe, seen)
+        rejected.clear()
+        step = _step(judge, trial, contents, unsafe, seen, rejected)
         if step is None:
             break
         diagnostic, contents, trial = step
         seen.add(_state(trial))
         fixed.append(diagnostic)
     old = {path: encoded(first.documents[path], first.documents[path].text) for path in contents}
-    return Mended(tuple(fixed), {path: (old[path], new) for path, new in contents.items() if new != old[path]})
+    return Mended(tuple(fixed), {path: (old[path], new) for path, new in contents.items() if new != old[path]}, rejected)
 
 
 def fixable(diagnostics: Iterable[Diagnostic], *, unsafe: bool) -> list[Diagnostic]:
@@ -60,17 +66,25 @@ def fixable(diagnostics: Iterable[Diagnostic], *, unsafe: bool) -> list[Diagnost
 
 
 def _step(
-    judge: Callable[[dict[str, bytes]], Trial], trial: Trial, contents: dict[str, bytes], unsafe: bool, seen: set[tuple[str, ...]]
+    judge: Callable[[dict[str, bytes]], Trial],
+    trial: Trial,
+    contents: dict[str, bytes],
+    unsafe: bool,
+    seen: set[tuple[str, ...]],
+    rejected: dict[Fix, str],
 ) -> tuple[Diagnostic, dict[str, bytes], Trial] | None:
-    """The first fix that can be kept, with what it leaves."""
+    """The first fix that can be kept, with what it leaves; those tried in vain are noted."""
     for diagnostic in fixable(trial.diagnostics, unsafe=unsafe):
         changed = _applied(diagnostic, trial.documents)
         if changed is None:
             continue
         candidate = {**contents, **changed}
         outcome = judge(candidate)
-        if _state(outcome) not in seen and is_better(diagnostic, trial.diagnostics, outcome.diagnostics):
+        against = objections(diagnostic, trial.diagnostics, outcome.diagnostics)
+        if not against and _state(outcome) not in seen:
             return diagnostic, candidate, outcome
+        assert diagnostic.fix is not None
+        rejected[diagnostic.fix] = f"it would bring {against[0].code} {against[0].name}" if against else "it would undo another fix"
     return None
 
 
@@ -89,16 +103,18 @@ def _state(trial: Trial) -> tuple[str, ...]:
     return tuple(trial.documents[path].text for path in sorted(trial.documents))
 
 
-def is_better(fixed: Diagnostic, before: Sequence[Diagnostic], after: Sequence[Diagnostic]) -> bool:
-    """Whether a fix did away with its fault and brought no other one along; of an unsafe fix, no error."""
+def objections(fixed: Diagnostic, before: Sequence[Diagnostic], after: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """What speaks against a fix: its fault is still there, or others are new; of an unsafe fix, errors."""
     others = [diagnostic for diagnostic in before if diagnostic is not fixed]
     old, new = Counter(map(_identity, others)), Counter(map(_identity, after))
     if new[_identity(fixed)] > old[_identity(fixed)]:
-        return False
+        return [fixed]
     assert fixed.fix is not None
     places = {(d.code, d.path, _moved(d.range.start.offset, d.path, fixed.fix)) for d in others}
+    # A diagnostic may stand for several places: with the first one mended, it stands at the next.
+    places |= {(d.code, r.path, _moved(r.range.start.offset, r.path, fixed.fix)) for d in before for r in d.related}
     fresh = [d for d in after if new[_identity(d)] > old[_identity(d)] and (d.code, d.path, d.range.start.offset) not in places]
-    return not any(fixed.fix.applicability == "safe" or d.severity is Severity.ERROR for d in fresh)
+    return [d for d in fresh if fixed.fix.applicability == "safe" or d.severity is Severity.ERROR]
 
 
 def _identity(diagnostic: Diagnostic) -> tuple[str, str, str | None]:

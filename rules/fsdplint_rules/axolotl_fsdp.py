@@ -210,7 +210,8 @@ class FsdpKeyPrefix(Rule):
             fault = f"`{found[0]}`" + (f" and {len(found) - 1} more" if len(found) > 1 else "")
             helped = use.format(found[0].removeprefix("fsdp_"))
             names = [(("fsdp_config", key), use.format(key.removeprefix("fsdp_")).split("`")[1]) for key in found]
-            fix = all_renamed(context.document, names, is_safe=True)
+            says = f"write {len(names)} keys " + ("with" if use.startswith("write `fsdp") else "without") + " the prefix"
+            fix = all_renamed(context.document, names, is_safe=True, says=says if len(names) > 1 else None)
             yield self.finding(context.at(("fsdp_config", found[0]), "key"), f"{fault}: {says}", help=helped, related=related, fix=fix)
 
 

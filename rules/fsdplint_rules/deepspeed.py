@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fsdplint import dialects
 from fsdplint.diagnostics import Place
-from fsdplint.dialects import default, dialect
+from fsdplint.dialects import default
 from fsdplint.plan import Precision, is_placeholder
 from fsdplint.rule import Context, Finding, Rule
 
@@ -82,7 +83,7 @@ class DeepspeedMismatch(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         if context.own.deepspeed.value is not True or ("deepspeed",) not in context.table.options:
             return
-        for option in dialect("deepspeed").table.options.values():
+        for option in dialects.dialect("deepspeed").table.options.values():
             mirrored = option.schema.get("x-mirrors")
             setting = engine_setting(context, option.path) if mirrored else None
             if setting is None or not mirrored:

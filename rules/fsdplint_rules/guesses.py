@@ -20,6 +20,13 @@ def guess(context: Context, item: Written) -> str | None:
     return _close(key, names) or _close(prefix + key.removeprefix(prefix).replace("-", "_"), names)
 
 
+def is_near(word: str, name: str) -> bool:
+    """Whether a word is so like a name that it is this one misspelt, and no other key of a similar name."""
+    import difflib
+
+    return difflib.SequenceMatcher(None, word, name).ratio() >= 0.9
+
+
 def _close(word: str, names: list[str]) -> str | None:
     import difflib
 

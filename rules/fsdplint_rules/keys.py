@@ -9,7 +9,7 @@ from fsdplint.dialects import choose, is_known
 from fsdplint.document import dotted, parse_dotted, plain
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.generations import spoken_for
-from fsdplint_rules.guesses import guess
+from fsdplint_rules.guesses import guess, is_near
 from fsdplint_rules.open_files import hedged, is_open, misspelt
 from fsdplint_rules.repairs import moved, renamed
 
@@ -57,7 +57,7 @@ class UnknownKey(Rule):
             if claim:
                 meant = close or guess(context, item)
                 help = f"did you mean `{meant}`?" if meant else None
-                fix = renamed(context, item, meant, is_safe=False) if meant else None
+                fix = renamed(context, item, meant, is_safe=False) if meant and is_near(str(item.path[-1]), meant) else None
                 yield self.claimed(claim, context.at(item.path, "key"), f"unknown key `{item.path[-1]}`", help=help, fix=fix)
 
 

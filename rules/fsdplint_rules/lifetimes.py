@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import Severity
@@ -10,7 +11,7 @@ from fsdplint.document import Mapping, plain
 from fsdplint.rule import Context, Finding, Rule, noted
 from fsdplint_rules.generations import is_before, spoken_for
 from fsdplint_rules.open_files import hedged
-from fsdplint_rules.repairs import moved, renamed
+from fsdplint_rules.repairs import moved, renamed, sibling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,15 +191,25 @@ class RenamedKey(Rule):
                     context.at(item.path, "key"),
                     f"`{item.path[-1]}` {verb} to `{successor}`",
                     help=f"write `{successor}`",
-                    fix=_rewritten(context, item, successor),
+                    fix=_rewritten(context, item, successor, is_safe=gone or _is_settled(context, item, successor)),
                 )
 
 
-def _rewritten(context: Context, item: Written, successor: str) -> SymbolicFix | None:
+def _rewritten(context: Context, item: Written, successor: str, *, is_safe: bool) -> SymbolicFix | None:
     """The key under the name, or at the place, that takes over its meaning."""
     if "." in successor:
-        return moved(context, item, tuple(successor.split(".")), is_safe=True)
-    return renamed(context, item, successor, is_safe=True)
+        return moved(context, item, tuple(successor.split(".")), is_safe=is_safe)
+    return renamed(context, item, successor, is_safe=is_safe)
+
+
+def _is_settled(context: Context, item: Written, successor: str) -> bool:
+    """Whether a successor is known to the releases that the file is meant for: to all, or these are declared and not just assumed."""
+    option = sibling(item, successor)
+    known = option.schema.get("x-known") if option else None
+    if known is None:
+        return option is not None
+    pin = context.target.pins.get(re.split("[<>=!]", known)[0])
+    return pin is not None and pin.declared
 
 
 def _deprecation(context: Context, item: Written) -> Claim | None:

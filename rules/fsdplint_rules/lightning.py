@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
-from fsdplint.dialects.lightning import Form
 from fsdplint.plan import Sharding, is_placeholder
 from fsdplint.rule import Context, Finding, Rule
 
@@ -29,8 +28,9 @@ class LightningRule(Rule):
     scope = "file"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        if isinstance(context.dialect, Form):
-            yield from self.judge(context, context.dialect.shape)
+        shape: Shape | None = getattr(context.dialect, "shape", None)
+        if shape is not None:
+            yield from self.judge(context, shape)
 
     def judge(self, context: Context, shape: Shape) -> Iterator[Finding]:
         """Yield a finding for every fault of a document in that form."""

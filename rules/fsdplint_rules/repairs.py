@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 
 
 def renamed(context: Context, item: Written, key: str, *, is_safe: bool) -> SymbolicFix | None:
-    """Give a key another name in the same object; None where the releases at hand do not know that one, or not with this value."""
-    option = _sibling(item, key)
+    """Give a key another name in the same object; None where the releases at hand do not know that one, or not with this value, or do not
+    read it under the FSDP version in force.
+    """
+    option = sibling(item, key)
     if option is None or not _takes(context, option, item) or context.document.has((*item.path[:-1], key)):
+        return None
+    version = context.dialect.version_at(context.plan, context.document, item.path).value
+    if version is not None and option.schema.get("x-applies", version) != version:
         return None
     from fsdplint.document import Rename
 
@@ -53,13 +58,13 @@ def rewritten(document: Document, path: Path, value: object, *, is_safe: bool, s
     return _fix(document, is_safe, Set(path, value), says=says)
 
 
-def all_renamed(document: Document, names: Sequence[tuple[Path, str]], *, is_safe: bool) -> SymbolicFix | None:
+def all_renamed(document: Document, names: Sequence[tuple[Path, str]], *, is_safe: bool, says: str | None = None) -> SymbolicFix | None:
     """Give several keys other names; None where one of these is taken."""
     if any(document.has((*path[:-1], key)) for path, key in names):
         return None
     from fsdplint.document import Rename
 
-    return _fix(document, is_safe, *(Rename(path, key) for path, key in names))
+    return _fix(document, is_safe, *(Rename(path, key) for path, key in names), says=says)
 
 
 def _fix(document: Document, is_safe: bool, *operations: Operation, says: str | None = None) -> SymbolicFix:
@@ -68,7 +73,8 @@ def _fix(document: Document, is_safe: bool, *operations: Operation, says: str | 
     return SymbolicFix(says or " and ".join(map(described, operations)), is_safe, document, operations)
 
 
-def _sibling(item: Written, key: str) -> Option | None:
+def sibling(item: Written, key: str) -> Option | None:
+    """The option of that name in the object that a key stands in."""
     schema = item.owner.get("properties", {}).get(key)
     return None if schema is None else Option((*item.owner_path, key), schema, item.owner)
 

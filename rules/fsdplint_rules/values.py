@@ -216,7 +216,7 @@ def _mended(context: Context, item: Written, value: object, schema: dict[str, An
 def _looks_like(value: object, raw: str, schema: dict[str, Any]) -> object:
     kinds = schema.get("type", [])
     if not isinstance(value, str):
-        return raw
+        return raw if isinstance(value, bool) else None
     if "boolean" in kinds and value.lower() in _BOOLEANS:
         return _BOOLEANS[value.lower()]
     if not _is_number(value):
