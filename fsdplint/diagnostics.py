@@ -99,11 +99,12 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """Edits that mend a diagnostic; ``applicability`` is ``safe`` or ``unsafe``."""
+    """Edits that mend a diagnostic; ``applicability`` is ``safe`` or ``unsafe``. ``places``: range and lines of each edit, if known."""
 
     message: str
     applicability: str
     edits: tuple[Edit, ...]
+    places: tuple[tuple[Range, Snippet], ...] = ()
 
 
 class Diagnostic(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsdplint.diagnostics import Edit, Fix
+from fsdplint.diagnostics import Edit, Fix, text_range
 from fsdplint.document import Delete, Insert, Refused, Rename, Set, apply, parse_dotted
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def text_fix(fix: SymbolicFix) -> Fix | None:
         raise Refused("a comment would be lost")
     edits = edited.edits
     path = fix.document.path
-    return Fix(fix.message, "safe" if fix.is_safe else "unsafe", tuple(Edit(path, *edit) for edit in edits))
+    places = tuple(text_range(fix.document, edit.start, edit.end) for edit in edits)
+    return Fix(fix.message, "safe" if fix.is_safe else "unsafe", tuple(Edit(path, *edit) for edit in edits), places)
 
 
 def _is_move(operations: tuple[Operation, ...]) -> bool:
@@ -47,15 +48,25 @@ def _is_move(operations: tuple[Operation, ...]) -> bool:
 
 
 def stated_fix(stated: dict[str, Any], at: Place) -> SymbolicFix | None:
-    """The fix that a claim of an option table states for a finding at a place; None where that is no key.
+    """The fix that a claim of an option table states for a finding at a place; None where that is no key, or a new name is taken.
 
     The words of ``stated`` are explained in fsdplint.dialects.table.
     """
     if not at.path:
         return None
-    operations = tuple(_operation(one, at.path) for one in stated["do"])
+    planned = [_operation(one, at.path) for one in stated["do"]]
+    operations = tuple(one for one in planned if not _is_done(one, at.document))
+    if any(isinstance(one, Rename) and at.document.has((*one.path[:-1], one.key)) for one in operations):
+        return None
     says = stated.get("says") or " and ".join(described(operation) for operation in operations)
     return SymbolicFix(says, bool(stated.get("safe")), at.document, operations)
+
+
+def _is_done(operation: Operation, document: Document) -> bool:
+    if not isinstance(operation, Set):
+        return False
+    value = document.value(operation.path)
+    return type(value) is type(operation.value) and value == operation.value
 
 
 def _operation(stated: dict[str, Any], path: Path) -> Operation:

@@ -48,7 +48,6 @@ _MEGATRON = frozenset(
 
 _DOCUMENTING = ("_description", "_requires", "_note", "_notes", "_comment", "_comments", "_doc", "_docs", "_usage", "_param_docs")
 _FOREIGN = frozenset({"compute_environment", "distributed_type", "zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size"})
-_CHECKS_ONE_SPELLING = "ms-swift's check takes SHARDED_STATE_DICT where only `fsdp_state_dict_type` is written"
 
 
 class MsSwift(HfTrainer):
@@ -200,9 +199,6 @@ class FsdpFile(MsSwift):
             plan.wrap_policy = Fact(Wrap.SIZE if size else Wrap.TRANSFORMER, source="ms-swift adds `auto_wrap`")
         if versions.has("transformers<5.0"):
             _settle_by_environment(plan, document)
-        block = document.value(("fsdp_config",))
-        if isinstance(block, dict) and "fsdp_state_dict_type" in block and "state_dict_type" not in block:
-            plan.state_dict = Fact(StateDict.SHARDED, source=_CHECKS_ONE_SPELLING)
 
 
 def _settle_by_environment(plan: Plan, document: Document) -> None:

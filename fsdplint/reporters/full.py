@@ -54,23 +54,13 @@ def _source(place: Range, snippet: Snippet, style: Style, margin: int, severity:
 
 
 def _fix(diagnostic: Diagnostic, fix: Fix, style: Style) -> Iterator[str]:
-    """What a fix does, with the changed line where the snippet shows all that it changes."""
+    """What a fix does, with the lines that it changes."""
+    from fsdplint.reporters.mini_diff import hunks
+
     yield f"  {style.paint('green', 'fix:')} {printable(fix.message)} ({fix.applicability})"
-    changed = _changed(diagnostic, fix)
-    if changed is not None:
-        yield f"  {style.paint('red', f'- {printable(diagnostic.snippet.lines[0])}')}"
-        yield from (f"  {style.paint('green', f'+ {printable(line)}')}" for line in changed.splitlines())
-
-
-def _changed(diagnostic: Diagnostic, fix: Fix) -> str | None:
-    """The first line of the snippet after the fix; None where an edit lies elsewhere."""
-    line, begin = diagnostic.snippet.lines[0], diagnostic.range.start.offset - diagnostic.range.start.column + 1
-    end = begin + len(line)
-    if any(edit.path != diagnostic.path or edit.start < begin or edit.end > end for edit in fix.edits):
-        return None
-    for edit in sorted(fix.edits, key=lambda edit: edit.start, reverse=True):
-        line = line[: edit.start - begin] + edit.text + line[edit.end - begin :]
-    return line
+    for hunk in hunks(diagnostic, fix):
+        yield from (f"  {style.paint('red', f'- {printable(line)}')}" for line in hunk.old)
+        yield from (f"  {style.paint('green', f'+ {printable(line)}')}" for line in hunk.new)
 
 
 def _closing(report: Report, style: Style) -> Iterator[str]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from fsdplint.reporters.places import is_file, is_one_line, relative
 
 if TYPE_CHECKING:
-    from fsdplint.diagnostics import Diagnostic, Report
+    from collections.abc import Iterator
+
+    from fsdplint.diagnostics import Diagnostic, Fix, Report
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -29,7 +31,18 @@ def _command(diagnostic: Diagnostic) -> str:
     fields = ",".join(f"{name}={_escaped(str(value), in_property=True)}" for name, value in properties.items())
     text = f"{diagnostic.path}:{start.line}:{start.column}: {diagnostic.code} {diagnostic.message}"
     help = f"\nhelp: {diagnostic.help}" if diagnostic.help else ""
-    return f"::{_LEVELS[diagnostic.severity.word]} {fields}::{_escaped(text + help)}"
+    fix = "".join(_fix(diagnostic, diagnostic.fix)) if diagnostic.fix else ""
+    return f"::{_LEVELS[diagnostic.severity.word]} {fields}::{_escaped(text + help + fix)}"
+
+
+def _fix(diagnostic: Diagnostic, fix: Fix) -> Iterator[str]:
+    """What a fix does, with the lines that it changes."""
+    from fsdplint.reporters.mini_diff import hunks
+
+    yield f"\nfix: {fix.message} ({fix.applicability})"
+    for hunk in hunks(diagnostic, fix):
+        yield from (f"\n- {line}" for line in hunk.old)
+        yield from (f"\n+ {line}" for line in hunk.new)
 
 
 def _escaped(text: str, in_property: bool = False) -> str:

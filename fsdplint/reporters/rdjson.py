@@ -31,6 +31,9 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
             {"message": one.message, "location": {"path": relative(one.path), "range": _range(one.range, one.snippet)}}
             for one in diagnostic.related
         ]
+    if diagnostic.fix and diagnostic.fix.places:
+        fixes = zip(diagnostic.fix.edits, diagnostic.fix.places, strict=True)
+        entry["suggestions"] = [{"range": _range(*place), "text": edit.text} for edit, place in fixes]
     return entry
 
 

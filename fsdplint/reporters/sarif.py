@@ -9,7 +9,7 @@ from fsdplint.diagnostics import DOCS
 from fsdplint.reporters.places import is_file, relative, utf16_column
 
 if TYPE_CHECKING:
-    from fsdplint.diagnostics import Diagnostic, Range, Report, RuleInfo, Snippet
+    from fsdplint.diagnostics import Diagnostic, Fix, Range, Report, RuleInfo, Snippet
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -58,18 +58,36 @@ def _result(diagnostic: Diagnostic, order: dict[str, int]) -> dict[str, Any]:
             {"id": number, "message": {"text": one.message}, **_location(one.path, one.range, one.snippet, one.key)}
             for number, one in enumerate(diagnostic.related, start=1)
         ]
+    if diagnostic.fix and diagnostic.fix.places and is_file(diagnostic.path):
+        result["fixes"] = [_fix(diagnostic.fix)]
     return result
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    """A fix as SARIF has them: what is deleted and inserted in each file; viewers apply it as a whole."""
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for edit, (place, snippet) in zip(fix.edits, fix.places, strict=True):
+        replacement = {"deletedRegion": _region(place, snippet), "insertedContent": {"text": edit.text}}
+        changes.setdefault(edit.path, []).append(replacement)
+    return {
+        "description": {"text": f"{fix.message} ({fix.applicability})"},
+        "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": found} for path, found in changes.items()],
+    }
+
+
+def _region(place: Range, snippet: Snippet) -> dict[str, Any]:
+    region = {"startLine": place.start.line, "endLine": place.end.line}
+    for name, position in (("startColumn", place.start), ("endColumn", place.end)):
+        column = utf16_column(position, snippet)
+        if column is not None:
+            region[name] = column
+    return region
 
 
 def _location(path: str, place: Range, snippet: Snippet, key: str | None) -> dict[str, Any]:
     location: dict[str, Any] = {}
     if is_file(path):
-        region = {"startLine": place.start.line, "endLine": place.end.line}
-        for name, position in (("startColumn", place.start), ("endColumn", place.end)):
-            column = utf16_column(position, snippet)
-            if column is not None:
-                region[name] = column
-        location["physicalLocation"] = {"artifactLocation": _artifact(path), "region": region}
+        location["physicalLocation"] = {"artifactLocation": _artifact(path), "region": _region(place, snippet)}
     if key is not None or not location:
         location["logicalLocations"] = [{"fullyQualifiedName": path if key is None else key}]
     return location

@@ -99,7 +99,7 @@ def judge_steps(plan: SmokePlan, ranks: Ranks) -> Verdict:
         for check in (_finite, _falling, _moved, _dtype):
             faults += _each(ranks, check, plan)
         faults += _same_on_all(ranks)
-    return judged("steps", faults, unproved=_alone(plan), seen=steps_seen(ranks), facts=_by_rank(ranks))
+    return judged("steps", faults, seen=steps_seen(ranks), facts=_by_rank(ranks))
 
 
 def judge_checkpoint(plan: SmokePlan, ranks: Ranks) -> Verdict:
@@ -107,7 +107,7 @@ def judge_checkpoint(plan: SmokePlan, ranks: Ranks) -> Verdict:
     faults = [*_missing(plan, ranks)]
     if not faults:
         faults += _each(ranks, _round_trip, plan)
-    return judged("checkpoint", faults, unproved=_alone(plan), seen=checkpoint_seen(ranks), facts=_by_rank(ranks))
+    return judged("checkpoint", faults, seen=checkpoint_seen(ranks), facts=_by_rank(ranks))
 
 
 def judge_compile(plan: SmokePlan, ranks: Ranks, eager: Ranks) -> Verdict:
@@ -117,7 +117,7 @@ def judge_compile(plan: SmokePlan, ranks: Ranks, eager: Ranks) -> Verdict:
         for check in (_finite, _falling, _compiled):
             faults += _each(ranks, check, plan)
         faults += _same_curve(ranks, eager)
-    return judged("compile", faults, unproved=_alone(plan), seen=compile_seen(ranks), facts=_by_rank(ranks))
+    return judged("compile", faults, seen=compile_seen(ranks), facts=_by_rank(ranks))
 
 
 def _missing(plan: SmokePlan, ranks: Ranks) -> Iterator[str]:
@@ -129,7 +129,8 @@ def _missing(plan: SmokePlan, ranks: Ranks) -> Iterator[str]:
 def _alone(plan: SmokePlan) -> tuple[str, ...]:
     if plan.world_size > 1:
         return ()
-    return (f"one rank on one {plan.device} device: nothing is shared out, so sharding is not proved (--on cpu shards over two ranks)",)
+    way = "--processes 2 would share" if plan.device == "cpu" else "--on cpu shares"
+    return (f"one rank on one {plan.device} device: nothing is shared out, so sharding is not proved ({way} between two ranks)",)
 
 
 def _each(ranks: Ranks, check: Callable[[SmokePlan, Facts], Iterator[str]], plan: SmokePlan) -> list[str]:
@@ -176,7 +177,8 @@ def _shards(plan: SmokePlan, facts: Facts) -> Iterator[str]:
 def _strategy(plan: SmokePlan, facts: Facts) -> Iterator[str]:
     wanted = plan.value("sharding", "FULL_SHARD")
     found = facts["sharding"]
-    if found and found != [wanted]:
+    # On one rank FSDP1 switches to NO_SHARD, whatever is asked for.
+    if plan.world_size > 1 and found and found != [wanted]:
         yield f"{wanted} is planned, {' and '.join(found)} is in force"
 
 

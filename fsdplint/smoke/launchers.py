@@ -60,8 +60,7 @@ def ranks_command(
 ) -> list[str]:
     """The command that starts all ranks on this machine. ``flags``: of accelerate's launcher, as the launch line states them."""
     worker_part = ["-m", worker, str(plan_path), *stages]
-    # accelerate starts a single process without a launcher; torchrun then gives it its variables.
-    if plan.route == "accelerate" and plan.world_size > 1:
+    if plan.route == "accelerate":
         return [python, "-m", "accelerate.commands.launch", *_accelerate_options(plan, plan_path, flags), *worker_part]
     return [python, "-m", "torch.distributed.run", *_torchrun_options(plan), *worker_part]
 

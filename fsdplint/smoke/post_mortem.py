@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _EXIT = re.compile(r"exitcode\s*:\s*(-?\d+)")
 _RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
 _STACK = re.compile(r"^(Current thread|Thread 0x|Fatal Python error|  File )")
+LAUNCHER_LOG = "launcher.log"
+
 LINES = 40
 """Lines of a log that are shown."""
 
@@ -30,26 +32,31 @@ FRAMES = 20
 def post_mortem(stage: str, told: Told, ended: Ended, world: int, folder: Path, seconds: float) -> Verdict:
     """The verdict of a stage that not every rank has finished.
 
-    ``folder``: where the ranks' logs are; the launcher's is beside it. ``seconds``: the limit of the whole run, for the sentence about it.
+    ``folder``: where the ranks' logs and the launcher's are. ``seconds``: the limit of the whole run, for the sentence about it.
     """
     failure = told.first_failure
     if failure is not None and failure.stage == stage and failure.type == "NoTwin":
         return Verdict(stage, State.NOT_PROVED, (failure.message,))
     if failure is not None and failure.stage == stage:
-        return failed(stage, f"rank {failure.rank}: {failure.type}: {_short(failure.message)}", log=failure.traceback)
+        return failed(stage, f"rank {failure.rank}: {failure.type}: {short(failure.message)}", log=failure.traceback)
     if failure is not None and stage not in told.started:
         return skipped(stage, f"{failure.stage} failed")
     if ended.timed_out:
         late = sorted(set(range(world)) - set(told.facts.get(stage, {})))
         names = ", ".join(map(str, late))
         return failed(stage, f"it did not end within {seconds:.0f} s: rank {names} still ran", log=_stacks(folder, late))
-    launcher = _text(folder.with_name("log"))
+    launcher = _text(folder / LAUNCHER_LOG)
     dead = _dead(launcher)
     if dead is not None:
         rank, code = dead
         return failed(stage, f"rank {rank} {_died(code)}", log=_last(_text(folder / f"rank-{rank}.log") or launcher))
     absent = sorted(set(range(world)) - set(told.facts.get(stage, {})))
     return failed(stage, f"no result from rank {', '.join(map(str, absent))}; the launcher ended with {ended.code}", log=_last(launcher))
+
+
+def short(message: str) -> str:
+    """A message of one line; the traceback has the whole of it."""
+    return message if len(message) <= MESSAGE else f"{message[:MESSAGE]} ..."
 
 
 def _dead(launcher: str) -> tuple[int, int] | None:
@@ -79,11 +86,6 @@ def _stacks(folder: Path, late: list[int]) -> str:
 def _waits(stack: list[str]) -> bool:
     """Whether the innermost frames are those of a process group."""
     return any("distributed" in line for line in stack[:6])
-
-
-def _short(message: str) -> str:
-    """A message of one line; the traceback has the whole of it."""
-    return message if len(message) <= MESSAGE else f"{message[:MESSAGE]} ..."
 
 
 def _last(text: str) -> str:

@@ -8,19 +8,19 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsdplint.errors import UsageError
 from fsdplint.smoke import judge, requirements
 from fsdplint.smoke.fitting import fitted
 from fsdplint.smoke.launchers import WORKER, environment, load_command, ranks_command
 from fsdplint.smoke.outcome import Report, State, Verdict, failed, judged, skipped
-from fsdplint.smoke.post_mortem import post_mortem
+from fsdplint.smoke.post_mortem import LAUNCHER_LOG, post_mortem, short
 from fsdplint.smoke.processes import Ended, ended_by_signals, run
 from fsdplint.smoke.ranks import Told, read_results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from fsdplint.smoke.plan import SmokePlan
 
@@ -58,6 +58,14 @@ def _silent(_stage: str, _state: str) -> None:
     """Progress that nobody sees."""
 
 
+class _Group(NamedTuple):
+    """A process group that has ended."""
+
+    told: Told
+    ended: Ended
+    folder: Path
+
+
 class _Run:
     """One smoke test in its folder."""
 
@@ -71,10 +79,11 @@ class _Run:
         self.start = time.monotonic()
         self.verdicts: dict[str, Verdict] = {}
         self.answer: dict[str, Any] = {}
+        self.said_by_plan: tuple[str, ...] = ()
 
     def report(self) -> Report:
         self._load()
-        if self.verdicts["load"].log:
+        if self.verdicts["load"].state is State.FAILED and "resolved" not in self.answer:
             self._skip("wrap", "steps", "checkpoint", "compile", reason="upstream refuses the files")
             return self._end()
         hopeless = judge.hopeless(self.plan)
@@ -108,18 +117,17 @@ class _Run:
         plan = self.plan
         asks_for_devices = plan.device not in ("auto", "cpu") or (plan.device == "auto" and requirements.may_have_gpu())
         if not plan.loader and not asks_for_devices:
-            self._put(skipped("load", plan.skipped.get("load", "")))
-            self._disagree()
+            self._put(self._unread())
             return
         self.progress("load", "running")
         start = time.monotonic()
-        ended = self._child(load_command(self._written(plan, "load"), self.folder / "answer.json"))
+        ended = self._child(load_command(self._written(plan, "load"), self.folder / "answer.json"), self.folder)
         seconds = time.monotonic() - start
         try:
             self.answer = json.loads((self.folder / "answer.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             reason = f"it did not end within {self.seconds:.0f} s" if ended.timed_out else f"the loader's process ended with {ended.code}"
-            self._put(failed("load", reason, log=_tail(self.folder / "log")), seconds)
+            self._put(failed("load", reason, log=_tail(self.folder / LAUNCHER_LOG)), seconds)
             return
         self._put(self._loaded(), seconds)
 
@@ -127,10 +135,9 @@ class _Run:
         plan, answer = self.plan, self.answer
         if "refused" in answer:
             refused = answer["refused"]
-            return failed("load", f"{refused['type']}: {refused['message']}", log=refused["traceback"])
+            return failed("load", f"{refused['type']}: {short(refused['message'])}", log=refused["traceback"])
         if not plan.loader:
-            self._disagree()
-            return skipped("load", plan.skipped.get("load", ""))
+            return self._unread()
         self.plan = plan.running(**answer["resolved"])
         if answer.get("because"):
             self.plan = self.plan.explained("fsdp", answer["because"])
@@ -138,11 +145,10 @@ class _Run:
         seen = f"{' and '.join(answer['read_by'])} read the files ({', '.join(versions)})"
         return judged("load", judge.disagreements(self.plan), seen=seen, facts={"resolved": answer["resolved"]})
 
-    def _disagree(self) -> None:
-        """What is written and does not run, where no loader could tell: the plan says so itself."""
-        self.wrap_faults = judge.disagreements(self.plan)
-
-    wrap_faults: Sequence[str] = ()
+    def _unread(self) -> Verdict:
+        """The verdict where no loader reads the files: then the plan itself says what is written and does not run, in the next stage."""
+        self.said_by_plan = judge.disagreements(self.plan)
+        return skipped("load", self.plan.skipped.get("load", ""))
 
     def _placed(self) -> SmokePlan:
         """The plan with its device and world size."""
@@ -160,38 +166,39 @@ class _Run:
         return self.plan.but(device=device, world_size=self.processes or wanted)
 
     def _train(self) -> None:
-        told, ended = self._ranks("wrap", "steps")
-        self._judge("wrap", told, ended, lambda facts: self._with_faults(judge.judge_wrap(self.plan, facts)))
-        if "steps" in told.started or "wrap" in told.facts:
-            self._judge("steps", told, ended, lambda facts: judge.judge_steps(self.plan, facts))
+        group = self._ranks("wrap", "steps")
+        self._judge("wrap", group, lambda facts: self._with_faults(judge.judge_wrap(self.plan, facts)))
+        if "steps" in group.told.started or "wrap" in group.told.facts:
+            self._judge("steps", group, lambda facts: judge.judge_steps(self.plan, facts))
         else:
             self._skip("steps", reason=f"wrap: {self.verdicts['wrap'].state.value}")
         bad = next((name for name in ("wrap", "steps") if self.verdicts[name].state in (State.FAILED, State.SKIPPED)), None)
         if bad:
             self._skip("checkpoint", "compile", reason=f"{bad}: {self.verdicts[bad].state.value}")
             return
-        saved, ended = self._ranks("checkpoint")
-        self._judge("checkpoint", saved, ended, lambda facts: judge.judge_checkpoint(self.plan, facts))
+        self._judge("checkpoint", self._ranks("checkpoint"), lambda facts: judge.judge_checkpoint(self.plan, facts))
         if not self.plan.compiles:
             self._skip("compile", reason="the plan does not compile")
             return
-        compiled, ended = self._ranks("compile")
-        self._judge("compile", compiled, ended, lambda facts: judge.judge_compile(self.plan, facts, told.facts["steps"]))
+        eager = group.told.facts["steps"]
+        self._judge("compile", self._ranks("compile"), lambda facts: judge.judge_compile(self.plan, facts, eager))
 
     def _with_faults(self, verdict: Verdict) -> Verdict:
-        if not self.wrap_faults:
+        if not self.said_by_plan:
             return verdict
-        return verdict._replace(state=State.FAILED, reasons=(*self.wrap_faults, *verdict.reasons))
+        return verdict._replace(state=State.FAILED, reasons=(*self.said_by_plan, *verdict.reasons))
 
-    def _judge(self, stage: str, told: Told, ended: Ended, judged_by: Callable[[dict[int, dict[str, Any]]], Verdict]) -> None:
-        facts = told.facts.get(stage, {})
-        complete = len(facts) == self.plan.world_size
-        verdict = judged_by(facts) if complete else post_mortem(stage, told, ended, self.plan.world_size, self._current, self.seconds)
-        self._put(verdict, told.seconds.get(stage))
+    def _judge(self, stage: str, group: _Group, judged_by: Callable[[dict[int, dict[str, Any]]], Verdict]) -> None:
+        facts, world = group.told.facts.get(stage, {}), self.plan.world_size
+        if len(facts) == world:
+            verdict = judged_by(facts)
+        else:
+            verdict = post_mortem(stage, group.told, group.ended, world, group.folder, self.seconds)
+        self._put(verdict, group.told.seconds.get(stage))
 
-    def _ranks(self, *stages: str) -> tuple[Told, Ended]:
+    def _ranks(self, *stages: str) -> _Group:
         """Run stages on all ranks in a process group of their own."""
-        self._current = folder = self.folder / stages[0]
+        folder = self.folder / stages[0]
         folder.mkdir()
         plan = self.plan.but(results=str(folder), folder=str(folder), seconds=self._left + SPARE)
         command = ranks_command(plan, self._written(plan, stages[0]), stages, self.answer.get("launch_flags", ()), worker=self.worker)
@@ -205,19 +212,17 @@ class _Run:
                     self.progress(stage, "running")
             return bool(told.failures)
 
-        ended = self._child(command, watch=watch, ranks=lambda: read_results(folder).pids.values())
-        return read_results(folder), ended
-
-    _current: Path
+        ended = self._child(command, folder, watch=watch, ranks=lambda: read_results(folder).pids.values())
+        return _Group(read_results(folder), ended, folder)
 
     def _written(self, plan: SmokePlan, name: str) -> Path:
         path = self.folder / f"{name}.json"
         path.write_text(plan.dumps(), encoding="utf-8")
         return path
 
-    def _child(self, command: list[str], **options: Any) -> Ended:
+    def _child(self, command: list[str], folder: Path, **options: Any) -> Ended:
         env = environment(self.plan, os.environ)
-        return run(command, env=env, folder=self.folder, log=self.folder / "log", seconds=self._left, **options)
+        return run(command, env=env, folder=self.folder, log=folder / LAUNCHER_LOG, seconds=self._left, **options)
 
 
 def _tail(path: Path, lines: int = 20) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fsdplint.diagnostics import Place, Severity
 from fsdplint.dialects import word_bool
 from fsdplint.document import plain
-from fsdplint.plan import is_placeholder
+from fsdplint.plan import StateDict, is_placeholder
 from fsdplint.rule import Context, Finding, Rule, noted
 
 if TYPE_CHECKING:
@@ -430,6 +430,56 @@ class IdleFsdpConfig(SwiftRule):
             )
 
 
+class SaveOnlyModelCheck(SwiftRule):
+    """## What it does
+    Finds `save_only_model` with FSDP's JSON that does not say `state_dict_type: FULL_STATE_DICT` in this very spelling.
+
+    ## Why it matters
+    ms-swift's own check takes SHARDED_STATE_DICT where it finds no `state_dict_type`, whatever transformers would do, and raises ValueError.
+
+    ## Example
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    save_only_model: true
+    fsdp:
+      fsdp_config:
+        fsdp_version: 2
+        fsdp_state_dict_type: FULL_STATE_DICT
+    ```
+
+    ## Use instead
+    ```yaml
+    model: Qwen/Qwen2.5-0.5B
+    tuner_type: full
+    dataset: [AI-ModelScope/alpaca-gpt4-data-en#500]
+    save_only_model: true
+    fsdp:
+      fsdp_config:
+        fsdp_version: 2
+        state_dict_type: FULL_STATE_DICT
+    ```
+
+    ## Versions and evidence
+    sw-save-only, sw-S1 (run with ms-swift 4.6.0).
+    """
+
+    code, name = "SWF008", "save-only-model-check"
+    facts = ("sw-save-only", "sw-S1")
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        block, saving = self.block(context), context.plan.save_only_model
+        if block is None or saving.value is not True or saving.place is None or context.plan.state_dict.value is StateDict.SHARDED:
+            return
+        options = block.values.get("fsdp_config", {})
+        stated = options.get("state_dict_type", "SHARDED_STATE_DICT") if isinstance(options, dict) else ""
+        if "SHARDED" in str(stated).upper():
+            related = [(context.at(("fsdp",)), "no `state_dict_type` here")]
+            text = "`save_only_model` with FSDP's JSON that says no `state_dict_type`: ms-swift raises ValueError"
+            yield self.finding(saving.place, text, help="write `state_dict_type: FULL_STATE_DICT` in its `fsdp_config`", related=related)
+
+
 RULES: tuple[Rule, ...] = (
     FsdpVersionSpelling(),
     ForeignFsdpFile(),
@@ -438,4 +488,5 @@ RULES: tuple[Rule, ...] = (
     RolloutNeedsFsdp2(),
     MegatronFsdp(),
     IdleFsdpConfig(),
+    SaveOnlyModelCheck(),
 )

@@ -130,13 +130,17 @@ def test_a_doubtful_layer_class_is_not_proved(make_plan: Callable[..., Any]) -> 
     assert found.reasons == ("the twin has no layer of class VisionLayer, but it may not be the model's whole family: it has DecoderBlock",)
 
 
-def test_one_gpu_proves_nothing(make_plan: Callable[..., Any]) -> None:
-    alone = {0: {**WRAPPED, "world_size": 1, "peers": 1, "local": 1001, "share": 1001, "shard_world": 1, "devices": ["cuda"]}}
-    found = judge_wrap(make_plan(device="cuda", world_size=1), alone)
+@pytest.mark.parametrize(
+    ("device", "way"), [("cuda", "--on cpu shares between two ranks"), ("cpu", "--processes 2 would share between two ranks")]
+)
+@pytest.mark.parametrize("changes", [{}, {"kind": "FSDP1", "sharding": ["NO_SHARD"]}])
+def test_one_rank_proves_nothing(make_plan: Callable[..., Any], device: str, way: str, changes: dict[str, Any]) -> None:
+    facts = {"world_size": 1, "peers": 1, "local": 1001, "share": 1001, "shard_world": 1, "devices": [device], **changes}
+    plan = make_plan(device=device, world_size=1, fsdp_version=1 if changes else 2)
+    found = judge_wrap(plan, {0: {**WRAPPED, **facts}})
     assert found.state is State.NOT_PROVED
-    assert found.reasons == (
-        "one rank on one cuda device: nothing is shared out, so sharding is not proved (--on cpu shards over two ranks)",
-    )
+    assert found.reasons == (f"one rank on one {device} device: nothing is shared out, so sharding is not proved ({way})",)
+    assert judge_steps(plan, {0: STEPPED}).state is State.PASSED
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_a_later_stage_is_skipped(folder: Path) -> None:
 def test_a_silent_death(folder: Path, code: int, said: str) -> None:
     write(folder, 0, STARTED)
     write(folder, 1, STARTED)
-    folder.with_name("log").write_text(TORCHRUN.format(code=code))
+    (folder / "launcher.log").write_text(TORCHRUN.format(code=code))
     (folder / "rank-1.log").write_text("Fatal Python error: Segmentation fault\n")
     found = post_mortem("wrap", read_results(folder), Ended(1), 2, folder, 60)
     assert found.reasons == (said,)
@@ -102,7 +102,7 @@ def test_a_silent_death(folder: Path, code: int, said: str) -> None:
 
 
 def test_a_launcher_that_dies_before_its_ranks(folder: Path) -> None:
-    folder.with_name("log").write_text("ImportError: libcuda.so.1\n")
+    (folder / "launcher.log").write_text("ImportError: libcuda.so.1\n")
     found = post_mortem("wrap", read_results(folder), Ended(1), 2, folder, 60)
     assert found.reasons == ("no result from rank 0, 1; the launcher ended with 1",)
     assert found.log == "ImportError: libcuda.so.1"
