@@ -24,6 +24,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "llama_factory_runs": ("llama-factory",),
     "llama_factory_v1": ("llama-factory",),
     "ms_swift": ("ms-swift",),
+    "ms_swift_runs": ("ms-swift",),
     "torchtitan": ("torchtitan",),
     "torchtune": ("torchtune",),
     "composer": ("composer",),

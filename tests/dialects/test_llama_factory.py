@@ -6,7 +6,6 @@ import pytest
 from linting import lint, marked, read, told
 
 from fsdplint.dialects import dialect, recognise
-from fsdplint.dialects.table import Table
 from fsdplint.document import parse
 from fsdplint.plan import Precision, Sharding, StateDict, Wrap
 
@@ -301,18 +300,3 @@ class TestTable:
         found = lint(text, target=["torch==2.5.1"])
         assert told(found) == [("error", "FSD401", "dist_config.name")]
         assert lint(text, target=["torch==2.6.0"]) == []
-
-    def test_facts_are_named(self) -> None:
-        text = str(Table.load("llama-factory").schema) + str(Table.load("llama-factory-v1").schema)
-        for fact in (
-            "lf-unknown-key",
-            "lf-layer-cls-top",
-            "lf-S1",
-            "lf-S8",
-            "lf-S10",
-            "lf-hf-ac-gc",
-            "lf-8bit-fsdp",
-            "lf1-ds-file",
-            "lf1-8bit",
-        ):
-            assert fact in text

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from linting import lint, marked, told
 
 import fsdplint
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BASE = "model: Qwen/Qwen2.5-0.5B\ntuner_type: full\ndataset:\n  - org/data#500\noutput_dir: ./out\n"
 T58 = ("ms-swift==4.6.0", "transformers==5.8.0")
