@@ -20,7 +20,7 @@ FAMILY = ("trl", "transformers", "accelerate")
 
 def assumed(launch: Launch, target: Target) -> dict[str, TargetInfo]:
     """The packages that a launch is judged by, and all that somebody stated, by PyPI name; ``target`` is settled for the launch."""
-    files = sorted(launch.files, key=lambda file: file is not launch.main)
+    files = sorted(launch.files or launch.members, key=lambda file: file is not launch.main)
     names = [name for file in files for name in _judges(file.dialect.package, target)]
     pins = target.pins
     names += [name for name, pin in pins.items() if pin.declared]

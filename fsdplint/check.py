@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fsdplint.diagnostics import Diagnostic, TargetInfo
+    from fsdplint.grouping import Group
     from fsdplint.session import Job, Verdict
 
 STDIN = "<stdin>"
@@ -113,9 +114,14 @@ def check(request: Request, fail_on: Severity | None = None) -> Outcome:
     inputs = inputs_of(session)
     found = groups(request, inputs, session.settings_of)
     outcome = outcome_of(inputs, verdicts(session, found), fail_on)
-    if request.launch and inputs and not any(group.command for group in found):
-        return outcome._replace(remarks=("--launch names none of the given files, so nothing is known of it; --together takes them all",))
-    return outcome
+    return outcome._replace(remarks=remarks_on(request, found))
+
+
+def remarks_on(request: Request, found: Sequence[Group]) -> tuple[str, ...]:
+    """What the user should know of a request itself, given the launches that it came to."""
+    if request.launch and found and not any(group.command for group in found):
+        return ("--launch names none of the given files, so nothing is known of it; --together takes them all",)
+    return ()
 
 
 def jobs(session: Session) -> Iterator[Job]:

@@ -35,14 +35,17 @@ class Word(NamedTuple):
 
 class Command(ConfigFile):
     """A launch line: its flags as a document, the dialect of its launcher, and the config files that it mentions (place,
-    name as written).
+    name as written). ``script``: the words that the program which it starts gets.
     """
 
-    __slots__ = ("mentions",)
+    __slots__ = ("mentions", "script")
 
-    def __init__(self, document: Document, dialect: Launcher, mentions: tuple[tuple[Place, str], ...]) -> None:
+    def __init__(
+        self, document: Document, dialect: Launcher, mentions: tuple[tuple[Place, str], ...], script: tuple[Word, ...] = ()
+    ) -> None:
         super().__init__(document, dialect)
         self.mentions = mentions
+        self.script = script
 
 
 def read_command(text: str) -> Command | None:
@@ -57,11 +60,30 @@ def read_command(text: str) -> Command | None:
         return None
     found, start = launcher([word.text for word in words])
     root = Mapping(Span(0, len(text)))
-    for entry in _flags(words[start:], found):
-        root.add(entry)
+    end = len(words)
+    for entry, place in _flags(words[start:], found):
+        if entry is not None:
+            root.add(entry)
+        end = start + place
     reading = Reading(roots=(root,), opaque=(Span(0, len(text)),), reached=len(text))
     document = Document(PATH, "command", "command", decode(text, len(text) * 4 + 1), reading, 1)
-    return Command(document, found, tuple((Place(document, (), span), name) for span, name in _mentions(words)))
+    mentions = tuple((Place(document, (), span), name) for span, name in _mentions(words))
+    return Command(document, found, mentions, tuple(_script(words, found, start, end)))
+
+
+def _script(words: list[Word], found: Launcher, start: int, end: int) -> list[Word]:
+    """The words of the program that a launcher starts; of a plain command, those behind its script or its own name."""
+    if found.ends_at_script:
+        return words[end:]
+    if found.starts:
+        return words[start:]
+    for place, word in enumerate(words):
+        if word.text.endswith(".py"):
+            return words[place + 1 :]
+        if word.text == "-m" and place and "python" in words[place - 1].text:
+            return words[place + 2 :]
+    own = next((place for place, word in enumerate(words) if "=" not in word.text), len(words))
+    return words[own + 1 :]
 
 
 def _command(words: Iterator[Word]) -> Iterator[Word]:
@@ -116,25 +138,29 @@ def _word(text: str, start: int) -> Word:
     return Word("".join(found), Span(start, place))
 
 
-def _flags(words: list[Word], found: Launcher) -> Iterator[Entry]:
-    """Every flag of the launcher with its value: the text, True for a switch, None where the line ends before the value."""
+def _flags(words: list[Word], found: Launcher) -> Iterator[tuple[Entry | None, int]]:
+    """Every flag of the launcher with its value: the text, True for a switch, None where the line ends before the value.
+
+    Beside each the index of the word behind it; last of all, with no flag, where the program's own words begin.
+    """
     place = 0
     while place < len(words):
         word = words[place]
         place += 1
         if word.text == "--" or (not _is_flag(word.text) and found.ends_at_script):
+            yield None, place
             return
         if not _is_flag(word.text):
             continue
         name, equals, inline = word.text.partition("=")
         key = Span(word.span.start, word.span.start + len(name))
         if equals:
-            yield _entry(name, key, inline, Span(key.end + 1, word.span.end))
+            yield _entry(name, key, inline, Span(key.end + 1, word.span.end)), place
         elif found.takes_value(name) and place < len(words) and not _is_flag(words[place].text):
-            yield _entry(name, key, words[place].text, words[place].span)
+            yield _entry(name, key, words[place].text, words[place].span), place + 1
             place += 1
         else:
-            yield _entry(name, key, None if found.takes_value(name) else True, Span(key.end, key.end))
+            yield _entry(name, key, None if found.takes_value(name) else True, Span(key.end, key.end)), place
 
 
 def _is_flag(text: str) -> bool:

@@ -56,6 +56,17 @@ class Place(NamedTuple):
     path: Path
     part: str | tuple[int, int] = "value"
 
+    @property
+    def origin(self) -> Place:
+        """Where the characters stand: of a key that the launch line overrides, in that line; else this very place."""
+        found = self.document.elsewhere(self.path)
+        if found is None:
+            return self
+        document, path, key, value = found
+        if self.part == "key" or value.start == value.end:
+            return Place(document, path, (key.start, key.end))
+        return Place(document, path, (key.start if self.part == "entry" else value.start, value.end))
+
 
 class Position(NamedTuple):
     """A point in a text: 1-based line and column, and the offset, all in code points of the text without BOM."""
@@ -202,7 +213,7 @@ def resolve(place: Place) -> tuple[str | None, Range, Snippet]:
 
     A path that the document lacks shows the key of its nearest written parent, else the document's first key.
     """
-    document, path, part = place
+    document, path, part = place.origin
     key = dotted(path) if path else None
     start, end = _stretch(document, path, part)
     return (key, *text_range(document, start, end))

@@ -111,7 +111,7 @@ def _decision(name: str, fact: Fact[Any], otherwise: tuple[tuple[str, object], .
 
 def _place(place: Place) -> tuple[str, int, str | None]:
     key, where, _ = resolve(place)
-    return place.document.path, where.start.line, key
+    return place.origin.document.path, where.start.line, key
 
 
 def plain(value: object) -> object:

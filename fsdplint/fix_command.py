@@ -18,7 +18,8 @@ from fsdplint.options import (
     stdin_option,
     talk_options,
 )
-from fsdplint.reporting import exit_code, format_of, level_of, shown, tell
+from fsdplint.presets import PRESET_NAMES
+from fsdplint.reporting import exit_code, format_of, level_of, run, shown, tell
 from fsdplint.terminal import say, write
 
 if TYPE_CHECKING:
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
 @report_options
 @fix_options
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if something would change.")
+@click.option("--preset", type=click.Choice(PRESET_NAMES), help="Rewrite the configs so that they shard in this way.")
+@click.option("--fsdp-version", type=click.Choice(("1", "2", "auto")), help="Of the preset (auto: 2 where the target can); alone: convert.")
 @stdin_option
 @talk_options
 @click.pass_context
 def fix_command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
     """Mend configs: files, folders (default: the current one), or - for standard input, whose fixed text goes to stdout."""
-    context.exit(run_fix(request(paths or (".",), given), given))
+    is_rewriting = given["preset"] is not None or given["fsdp_version"] in ("1", "2")
+    context.exit((run_rewrite if is_rewriting else run_fix)(request(paths or (".",), given), given))
 
 
 def run_fix(request: Request, given: dict[str, Any]) -> int:
@@ -49,6 +53,8 @@ def run_fix(request: Request, given: dict[str, Any]) -> int:
 
     ``fix`` with ``--check`` or ``--diff`` asks only whether something would change; ``check --diff`` fails for what remains, too.
     """
+    if given["show_files"]:
+        return run(request, given)
     only_check = given.get("only_check", False)
     format, fail_on = format_of(given), level_of(given)
     result = fix(request, fail_on, unsafe=given["unsafe_fixes"], dry=given["diff"] or only_check)
@@ -61,11 +67,33 @@ def run_fix(request: Request, given: dict[str, Any]) -> int:
     return code
 
 
+def run_rewrite(request: Request, given: dict[str, Any]) -> int:
+    """Rewrite into a preset or another FSDP version; exit code 1 also where that was refused. Raises FsdplintError and TargetError."""
+    from fsdplint.rewriting import Aim, rewrite
+
+    format, fail_on = format_of(given), level_of(given)
+    version = given["fsdp_version"]
+    is_dry = given["diff"] or given["only_check"]
+    done = rewrite(request, Aim(given["preset"], int(version) if version in ("1", "2") else None), fail_on, dry=is_dry)
+    tell(done.fixed.outcome, given)
+    for path, reason in done.refusals:
+        say(f"fsdplint: {path}: not rewritten: {reason}")
+    for path, note in done.notes if not given["quiet"] else ():
+        say(f"note: {path}: {note}")
+    for change in done.fixed.changes if not given["quiet"] and not given["diff"] else ():
+        say(f"{'would rewrite' if is_dry else 'rewritten:'} {change.path}")
+    show(done.fixed, request, format, given)
+    code = exit_code(done.fixed.outcome, given)
+    is_changed = is_dry and bool(done.fixed.changes)
+    code = int(is_changed) if is_dry and code != 2 else code
+    return max(code, int(bool(done.refusals))) if not given["exit_zero"] else code
+
+
 def show(result: Fixed, request: Request, format: str, given: dict[str, Any]) -> None:
     """A diff, or the fixed text of standard input with the report on stderr, or the report."""
     report = result.outcome.report
     if given["diff"]:
-        write(diff(result.changes))
+        write(diff(result.changes), given["output"])
         if not given["quiet"]:
             say(_summary(result))
         return
@@ -112,4 +140,6 @@ def _summary(result: Fixed) -> str:
     unsafe = sum(d.fix is not None and d.fix.applicability == "unsafe" for d in report.diagnostics)
     more = f"; {unsafe} more with --unsafe-fixes" if unsafe else ""
     files = "1 file" if len(result.changes) == 1 else f"{len(result.changes)} files"
+    if report.fixed is None:
+        return f"would rewrite {files}"
     return f"would fix {len(report.fixed or ())} in {files}, {len(report.diagnostics)} left{more}"

@@ -31,7 +31,9 @@ def text_fix(fix: SymbolicFix) -> Fix | None:
     """The fix as edits of the document's text; None where nothing is to be done. Raises Refused."""
     if fix.document.path.startswith("<launch"):
         raise Refused("it stands in the launch line")
-    edited = apply(fix.document, fix.operations)
+    if any(fix.document.elsewhere(operation.path) for operation in fix.operations):
+        raise Refused("the launch line overrides it")
+    edited = apply(fix.document.original, fix.operations)
     if not edited.edits:
         return None
     if _is_move(fix.operations) and len(edited.document.comments()) < len(fix.document.comments()):
@@ -96,4 +98,6 @@ def _shown(value: object) -> str:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, (dict, list)):
         return "{...}" if isinstance(value, dict) else ", ".join(map(_shown, value)).join("[]")
+    if isinstance(value, float) and "e" in repr(value) and "." not in repr(value):
+        return repr(value).replace("e", ".0e")
     return str(value)

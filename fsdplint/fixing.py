@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fsdplint.check import inputs_of, kept_of, outcome_of
+from fsdplint.check import inputs_of, kept_of, outcome_of, remarks_on
 from fsdplint.grouping import groups
 from fsdplint.mending import Trial, fixable, mend
 from fsdplint.parallel import verdicts
@@ -61,7 +61,7 @@ def fix(request: Request, fail_on: Severity | None = None, *, unsafe: bool = Fal
     done = tuple(diagnostic for diagnostic in fixed if diagnostic.path not in failed)
     left = tuple(_without(diagnostic, rejected) for diagnostic in outcome.report.diagnostics)
     report = outcome.report._replace(files=files, diagnostics=left, fixed=done, is_dry=dry)
-    return Fixed(outcome._replace(report=report), changes)
+    return Fixed(outcome._replace(report=report, remarks=remarks_on(request, launches)), changes)
 
 
 def written(changes: Iterable[Change]) -> dict[str, str]:

@@ -28,7 +28,8 @@ class Group(NamedTuple):
     """The files of one launch.
 
     ``given`` are judged; ``others`` only belong to it; ``missing`` are named in the launch line and not there. ``named``: the dialects
-    that the launch line tells of files, by their absolute paths.
+    that the launch line tells of files, by their absolute paths. ``line_counts``: the line is judged even where none of its files is a
+    config.
     """
 
     given: tuple[Input, ...]
@@ -36,6 +37,7 @@ class Group(NamedTuple):
     missing: tuple[tuple[Place, str], ...] = ()
     command: Command | None = None
     named: tuple[tuple[str, str], ...] = ()
+    line_counts: bool = False
 
 
 def groups(request: Request, inputs: Sequence[Input], settings_of: SettingsOf) -> list[Group]:
@@ -93,10 +95,29 @@ def _matched(files: Sequence[str], inputs: Sequence[Input], folder: str, command
             others[location] = Input(os.path.relpath(location).replace(os.path.sep, "/"), location)
         elif place is not None:
             missing.append((place, name))
-        dialect = _told(command, name)
+        dialect = told(command, name)
         if dialect is not None:
             named[found.location if found is not None else location] = dialect
     return Group(tuple(given.values()), tuple(others.values()), tuple(missing), command, tuple(named.items()))
+
+
+def of_command(command: Command) -> Group:
+    """The launch of a command line that is about to run in the current folder, with all files there that it names.
+
+    Missing are only files that a flag of the launcher asks for: of other words nobody knows whether they are to be read or written.
+    """
+    given: dict[str, Input] = {}
+    missing: list[tuple[Place, str]] = []
+    named: dict[str, str] = {}
+    for place, name in command.mentions:
+        location, dialect = os.path.abspath(name), told(command, name)
+        if os.path.isfile(location):
+            given.setdefault(location, Input(name.replace(os.path.sep, "/"), location))
+        elif dialect is not None:
+            missing.append((place, name))
+        if dialect is not None:
+            named[location] = dialect
+    return Group(tuple(given.values()), (), tuple(missing), command, tuple(named.items()), line_counts=True)
 
 
 def _given(name: str, location: str, inputs: Sequence[Input]) -> Input | None:
@@ -114,7 +135,7 @@ def _given(name: str, location: str, inputs: Sequence[Input]) -> Input | None:
     return found[0] if most and len(found) == 1 else None
 
 
-def _told(command: Command | None, name: str) -> str | None:
+def told(command: Command | None, name: str) -> str | None:
     """The dialect of a file that a launch line names, where the flag before it tells that."""
     if command is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fsdplint.plan import Fact, Plan
 from fsdplint.precedence import FSDP, TAKEN_OVER, TRAINERS, flags_over_file, trainer_over_launcher, with_companion, with_flags
@@ -45,6 +45,18 @@ class Launch:
         self.files = files
         self.command = command
         self.missing = missing
+        if getattr(command, "script", ()):
+            self._override(command)
+
+    def _override(self, command: Any) -> None:
+        """Read the training files as the launch line overrides them."""
+        from fsdplint.overrides import overlaid
+
+        seen = {file.document: overlaid(file.document, file.dialect, command) for file in self.files}
+        changed = {old: new for old, new in seen.items() if new is not old}
+        self.files = tuple(ConfigFile(changed[f.document], f.dialect) if f.document in changed else f for f in self.files)
+        places = ((place, place._replace(document=changed.get(place.document, place.document)), name) for place, name in self.missing)
+        self.missing = tuple((new, name) for old, new, name in places if new.origin.document is not command.document or new is old)
 
     @property
     def members(self) -> tuple[ConfigFile, ...]:
@@ -53,14 +65,14 @@ class Launch:
 
     @property
     def main(self) -> ConfigFile:
-        """The member whose dialect speaks for the launch: the training file, else the launcher's file, else the engine's."""
+        """The member whose dialect speaks for the launch: the training file, else the launcher's file, else the engine's, else the line."""
         trainers = [file for file in self.files if file.dialect.name != LAUNCHER and not file.dialect.is_companion]
-        return (trainers or [file for file in self.files if file.dialect.name == LAUNCHER] or list(self.files))[-1]
+        return (trainers or [file for file in self.files if file.dialect.name == LAUNCHER] or list(self.files) or list(self.members))[-1]
 
 
 def merged(launch: Launch, plans: dict[ConfigFile, Plan], versions: Versions, target: Target) -> Plan:
     """One plan for a launch from its members' plans, by upstream's precedence; what nobody says, ``--device`` and ``--gpus`` fill in."""
-    plan = _launched(launch, plans, versions) if launch.files else Plan()
+    plan = _launched(launch, plans, versions) if launch.members else Plan()
     _outside(plan, target)
     return plan
 
@@ -71,9 +83,11 @@ def _launched(launch: Launch, plans: dict[ConfigFile, Plan], versions: Versions)
     launcher = next((plans[file] for file in launch.files if file is not main and file.dialect.name == LAUNCHER), None)
     others = [file for file in launch.files if file is not main]
     plan = main.dialect.completed(plans[main], main.document, others, versions).copy()
-    if command is not None and command.dialect.starts == "training" and command.dialect.name == main.dialect.name:
+    if command is None or command is main:
+        pass
+    elif command.dialect.starts == "training" and command.dialect.name == main.dialect.name:
         plan = with_flags(plan, plans[command])
-    elif command is not None and command.dialect.starts == "processes":
+    elif command.dialect.starts == "processes":
         if main.dialect.name == LAUNCHER:
             plan = flags_over_file(plan, plans[command])
         else:

@@ -53,7 +53,7 @@ def lint(launch: Launch, target: Target, rules: Iterable[Rule], *, fixes: bool =
 
 def settled_target(launch: Launch, target: Target) -> Target:
     """The target with what the launch's dialect packages pin, the most specific dialect first."""
-    for file in reversed(launch.files):
+    for file in reversed(launch.files or launch.members):
         target = target.for_dialect(file.dialect.package)
     return target
 
@@ -75,7 +75,7 @@ def _findings(launch: Launch, target: Target, versions: Versions, rules: list[Ru
             if (broken and rule.needs_tree) or (rule.scope == "launch" and file is not launch.main):
                 continue
             for finding in _run(rule, context):
-                at = finding.at
+                at = finding.at.origin
                 yield (
                     (rule.code, at.document.path, at.path, at.part, len(at.path) and finding.message.split(":")[0]),
                     finding,
@@ -103,7 +103,7 @@ def _diagnostic(seen: _Seen, points: int, target: Target, names: dict[str, str])
         severity=severity,
         message=message,
         help=finding.help if why_not is None else f"{finding.help}\n{why_not}" if finding.help else why_not,
-        path=finding.at.document.path,
+        path=finding.at.origin.document.path,
         dialect=names.get(finding.at.document.path),
         key=key,
         range=where,
@@ -130,4 +130,4 @@ def _fix(seen: _Seen, points: int) -> tuple[Fix | None, str | None]:
 
 def _related(place: Place, text: str) -> Related:
     key, where, snippet = resolve(place)
-    return Related(text, place.document.path, key, where, snippet)
+    return Related(text, place.origin.document.path, key, where, snippet)

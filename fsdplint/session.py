@@ -128,14 +128,14 @@ class Session:
         loaded = [self._load(item, group) for item in (*group.given, *group.others)]
         members = [one for one in loaded if one.file is not None]
         own = loaded[: len(group.given)]
-        if not any(one.file is not None for one in own):
+        if not any(one.file is not None for one in own) and not _has_flags(group):
             return None, tuple(one.status for one in own)
         missing = [*group.missing]
         for one in members:  # what is joined may name further files
             missing += self._join(one, members)
         given = {one.input.path: one.status for one in own}
         given.update({one.input.path: one.status for one in members if one.input.path in given or self._is_given(one.input)})
-        folder = os.path.dirname(members[0].input.location)
+        folder = os.path.dirname(members[0].input.location) if members else os.getcwd()
         launch = Launch(tuple(one.file for one in members if one.file is not None), group.command, tuple(missing))
         return Job(
             launch,
@@ -183,6 +183,11 @@ class Session:
                 elif companion.file is not None:
                     members.append(companion)
         return list(named.missing)
+
+
+def _has_flags(group: Group) -> bool:
+    """Whether a launch line says something by itself."""
+    return group.line_counts and group.command is not None and bool(group.command.dialect.table.options)
 
 
 def _is_wanted(diagnostic: Diagnostic, given: frozenset[str]) -> bool:

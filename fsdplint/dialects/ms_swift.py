@@ -1,4 +1,8 @@
-"""ms-swift's files: the arguments of ``swift sft`` and its sisters, and the JSON of FSDP that ``fsdp`` names."""
+"""ms-swift's files: the arguments of ``swift sft`` and its sisters, and the JSON of FSDP that ``fsdp`` names.
+
+The root of its table says ``x-fsdp-flag`` (``fsdp`` as ms-swift reads it; under ``properties`` is the Trainer's, which stands in the JSON),
+``x-fsdp-options`` (what differs in the JSON's ``fsdp_config``) and ``x-presets`` (the JSON behind each word for ``fsdp``).
+"""
 
 from __future__ import annotations
 
@@ -174,7 +178,7 @@ class FsdpFile(MsSwift):
         words = {
             word: value
             for word, value in schema.items()
-            if word.startswith("x-") and word not in ("x-unknown", "x-absent", "x-generations")
+            if word.startswith("x-") and word not in ("x-unknown", "x-absent", "x-generations", "x-abbreviated")
         }
         return Table({**words, **self.root, "properties": {**_fsdp_properties(schema), **{key: {} for key in _DOCUMENTING}}})
 
@@ -273,7 +277,7 @@ def _fsdp_properties(schema: dict[str, Any]) -> dict[str, Any]:
 def _replaced(fact: Fact[Any], moved: Callable[[Path], Place]) -> Fact[Any]:
     """A fact of FSDP's JSON at the place where the document has it."""
     place = moved(fact.place.path) if fact.place else None
-    rivals = tuple(_replaced(rival, moved) for rival in fact.rivals)
+    rivals = tuple(_replaced(rival, moved) for rival in fact.rivals if place is None or rival.written != fact.written)
     return Fact(fact.value, place, source=fact.source, written=fact.written, because=fact.because, unknown=fact.unknown, rivals=rivals)
 
 

@@ -20,7 +20,8 @@ Beside JSON Schema's own words (``type``, ``enum``, ``const``, ``minimum``, ``pa
 ``x-lax``         true: values are converted as pydantic does (``"2"`` is an integer, ``"yes"`` a boolean) before the type counts
 
 An object may say ``x-prefix`` (its keys may be written with or without it; ``x-prefix-known``: requirement in which it is read),
-``x-unknown`` (claims about unknown keys; absent: any key is fine), and ``x-aliases`` {spelling: name}.
+``x-unknown`` (claims about unknown keys; absent: any key is fine), ``x-aliases`` {spelling: name}, and ``x-abbreviated``
+(its keys become flags of argparse, which takes the beginning of one for the whole).
 The root says ``x-package`` (whose releases it follows), and
 ``x-consequences``  {rule code: claims}: what this framework does with a fault that a core rule finds (no claim: the rule is silent)
 ``x-floors``        [{"needs": requirement, "when", "if", "at": decision, "outcome", "says", "facts"}]: package floors of FSDP itself
@@ -243,7 +244,13 @@ def spelled(owner: Schema, key: str) -> str | None:
         other = key[len(prefix) :] if key.startswith(prefix) else prefix + key
         if other in properties:
             return str(other)
-    return None
+    return _unshortened(properties, key) if owner.get("x-abbreviated") else None
+
+
+def _unshortened(properties: Schema, key: str) -> str | None:
+    """The one flag that argparse takes a shortened one for."""
+    found = [name for name in properties if name.startswith(key.replace("-", "_"))]
+    return found[0] if len(found) == 1 else None
 
 
 def _walk(mapping: Mapping, owner: Schema, path: Path, canonical: tuple[str, ...], found: list[Written]) -> None:

@@ -66,6 +66,15 @@ class Document:
         self._lines: LineTable | None = None
 
     @property
+    def original(self) -> Document:
+        """The document whose tree is what its text says: this one, unless a launch line overrides some of it."""
+        return self
+
+    def elsewhere(self, path: Path) -> tuple[Document, Path, Span, Span] | None:  # noqa: ARG002
+        """Where a path is written if not in this text: the document, the path there, and the places of key and value."""
+        return None
+
+    @property
     def root(self) -> Node | None:
         """The first document's root, None when the text is empty or nothing could be read."""
         return self.roots[0] if self.roots else None

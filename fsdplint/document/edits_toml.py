@@ -10,10 +10,10 @@ from .changes import Change, collection, deletion, quote_of
 from .edits_flow import Flow
 from .intended import ANYWHERE
 from .lines import indent_of, line_above, line_break, line_end, line_start, next_line
-from .nodes import Mapping, Scalar, Sequence
+from .nodes import Mapping, Scalar, Sequence, Span
 from .operations import Refused, TextEdit
 from .rendering import TomlNotation
-from .toml_sections import Section, is_below, sections
+from .toml_sections import Line, Section, is_below, sections
 from .toml_tables import Tables
 
 if TYPE_CHECKING:
@@ -126,9 +126,8 @@ class TomlEditor:
             raise Refused("nothing would be left of what it stands in")
         removed = [one for one in self.sections if one.header is not None and is_below(one.path, site.path)]
         edits = self.tables.removal(removed)
-        for section in self.sections:
-            if section not in removed:
-                edits += [self._without_line(pair.start, pair.end) for pair in section.pairs if is_below(pair.path, site.path)]
+        pairs = [pair for section in self.sections if section not in removed for pair in section.pairs]
+        edits += self._without_lines([pair for pair in pairs if is_below(pair.path, site.path)])
         if not edits:
             raise Refused("the item's place cannot be told")
         return deletion(edits)
@@ -139,9 +138,15 @@ class TomlEditor:
             return False
         return len(owner) == 1 and (isinstance(owner, Sequence) or owner.header is None)
 
-    def _without_line(self, start: int, end: int) -> TextEdit:
-        line = line_start(self.text, start)
-        after = next_line(self.text, end)
-        if after == line_end(self.text, end) and line > 0:
-            line = line_above(self.text, line)
-        return TextEdit(line, after, "")
+    def _without_lines(self, pairs: list[Line]) -> list[TextEdit]:
+        """Cut the lines of pairs; the end of the text stays without a line break if it has none."""
+        spans: list[Span] = []
+        for pair in pairs:
+            start, after = line_start(self.text, pair.start), next_line(self.text, pair.end)
+            if spans and spans[-1].end == start:
+                start = spans.pop().start
+            if after == line_end(self.text, pair.end):
+                spans.append(Span(line_above(self.text, start), after))
+            else:
+                spans.append(Span(start, after))
+        return [TextEdit(span.start, span.end, "") for span in spans]

@@ -193,8 +193,10 @@ class YamlEditor:
         return Change([TextEdit(end, end, newline.join(("", *lines)))])
 
     def _sibling_quote(self, node: Mapping | Sequence) -> str | None:
+        """The quote that all keys stand in, if they do."""
         own = [entry for entry in node.entries if not entry.inherited] if isinstance(node, Mapping) else []
-        return quote_of(self.text[own[-1].key_span.start : own[-1].key_span.end]) if own else None
+        quotes = {quote_of(self.text[entry.key_span.start : entry.key_span.end]) for entry in own}
+        return quotes.pop() if len(quotes) == 1 else None
 
     def _lines_behind(self, element: Element, lines: list[str]) -> list[TextEdit]:
         newline = line_break(self.text, element.start, self.document.newline)

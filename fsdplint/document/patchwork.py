@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 def ordered(edits: Iterable[TextEdit]) -> list[TextEdit]:
     """Edits in the order of the text, those that touch joined, those that change nothing dropped.
 
-    Raises ValueError where two overlap.
+    Raises ValueError where two overlap, unless both only take text away.
     """
     found: list[TextEdit] = []
     for edit in sorted(edits, key=lambda edit: edit[:2]):
         if edit.start == edit.end and not edit.text:
             continue
         if found and edit.start < found[-1].end:
-            raise ValueError("two edits overlap")
+            if edit.text or found[-1].text:
+                raise ValueError("two edits overlap")
+            edit = TextEdit(found[-1].end, max(edit.end, found[-1].end), "")
         if found and edit.start == found[-1].end:
             edit = TextEdit(found[-1].start, edit.end, found.pop().text + edit.text)
         found.append(edit)

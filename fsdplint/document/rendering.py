@@ -25,7 +25,7 @@ def double_quoted(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """An int or float. YAML 1.1 takes a float for one only with a point and a signed exponent: `1.0e-05`."""
+    """An int or float. PyYAML 6.0 (resolver.py, YAML 1.1) takes for a float what has a point and a signed exponent: `1.0e-05`."""
     try:
         text = repr(value)
     except ValueError:

@@ -59,8 +59,8 @@ def _fix(diagnostic: Diagnostic, fix: Fix, style: Style) -> Iterator[str]:
 
     yield f"  {style.paint('green', 'fix:')} {printable(fix.message)} ({fix.applicability})"
     for hunk in hunks(diagnostic, fix):
-        yield from (f"  {style.paint('red', f'- {printable(line)}')}" for line in hunk.old)
-        yield from (f"  {style.paint('green', f'+ {printable(line)}')}" for line in hunk.new)
+        yield from (f"  {style.paint('red', f'- {printable(line)}'.rstrip())}" for line in hunk.old)
+        yield from (f"  {style.paint('green', f'+ {printable(line)}'.rstrip())}" for line in hunk.new)
 
 
 def _closing(report: Report, style: Style) -> Iterator[str]:

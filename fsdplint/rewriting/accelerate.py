@@ -38,8 +38,6 @@ NEW_BLOCK: dict[int, dict[str, object]] = {
 NUMBERS = {Sharding.FULL_SHARD: 1, Sharding.SHARD_GRAD_OP: 2, Sharding.NO_SHARD: 3, Sharding.HYBRID_SHARD: 4, Sharding.HYBRID_SHARD_ZERO2: 5}
 """The strategies as releases before 0.26.0 want them."""
 
-_RESHARDS = {Sharding.FULL_SHARD: True, Sharding.HYBRID_SHARD: True, Sharding.SHARD_GRAD_OP: False, Sharding.HYBRID_SHARD_ZERO2: False}
-_HYBRID = (Sharding.HYBRID_SHARD, Sharding.HYBRID_SHARD_ZERO2)
 _IMPOSSIBLE = {
     "megatron-lm": "Megatron-LM has its own parallelism, which FSDP cannot take over",
     "xla": "on TPUs accelerate shards with XLA's own FSDP",
@@ -54,7 +52,7 @@ class Accelerate(Writer):
     def hindrance(self, draft: Draft, wish: Wish) -> str | None:
         if wish.version == 1:
             return None
-        if wish.sharding in _HYBRID and wish.replicas > 1 and draft.versions.is_older("accelerate>=1.10.0"):
+        if wish.replicas > 1 and draft.versions.is_older("accelerate>=1.10.0"):
             return "hybrid sharding with FSDP2 needs parallelism_config, which begins with accelerate 1.10.0"
         return too_old_for_fsdp2(draft.versions)
 
@@ -86,7 +84,7 @@ def _switch(draft: Draft) -> None:
 
 
 def _second(draft: Draft, wish: Wish) -> dict[str, object]:
-    body: dict[str, object] = {"fsdp_version": 2, "fsdp_reshard_after_forward": _RESHARDS[wish.sharding]}
+    body: dict[str, object] = {"fsdp_version": 2, "fsdp_reshard_after_forward": wish.sharding is Sharding.FULL_SHARD}
     return {**body, **_common(draft, wish)}
 
 

@@ -65,8 +65,8 @@ def misses(wish: Wish, plan: Plan) -> Iterable[str]:
             yield f"{decision} would be {_shown(found)} instead of {_shown(value)}"
     if plan.deepspeed.value is True:
         yield "DeepSpeed would still be on"
-    if wish.replicas == 1 and (plan.dp_replicate.value or 1) > 1:
-        yield "the mesh would still hold several replicas"
+    if (plan.dp_replicate.value or 1) != wish.replicas:
+        yield f"the mesh would hold {plan.dp_replicate.value or 1} replicas instead of {wish.replicas}"
 
 
 def _shown(value: object) -> str:

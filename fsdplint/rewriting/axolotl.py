@@ -83,6 +83,9 @@ def _second(draft: Draft, wish: Wish) -> None:
         body["auto_wrap_policy"] = (wish.wrap or Wrap.TRANSFORMER).value
     body["state_dict_type"] = _state_dict(draft, wish)
     draft.block(BLOCK, body, after="fsdp_version")
+    if wish.replicas > 1:
+        draft.put(("dp_replicate_size",), wish.replicas, "fsdp_version")
+        draft.put(("dp_shard_size",), wish.shards, "dp_replicate_size")
     _moved(draft)
     _tidy(draft, wish)
     if draft.value("optimizer") in EIGHT_BIT:

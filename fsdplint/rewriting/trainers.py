@@ -62,6 +62,13 @@ NEW_BLOCK: dict[str, object] = {
 }
 """What a block of FSDP1 that is written anew gets besides."""
 
+OPTIMIZERS = {
+    **dict.fromkeys(("adamw_8bit", "adamw_bnb_8bit", "paged_adamw_8bit"), "adamw_torch_8bit"),
+    **dict.fromkeys(("paged_adamw", "paged_adamw_32bit"), "adamw_torch"),
+}
+"""Optimizers of bitsandbytes, whose first step fails on FSDP2's DTensors, and torch's own of the same kind."""
+
+_MOVED = ("fsdp_transformer_layer_cls_to_wrap", "fsdp_min_num_params")
 _DDP_ONLY = ("ddp_find_unused_parameters", "ddp_bucket_cap_mb", "ddp_broadcast_buffers")
 
 
@@ -76,6 +83,8 @@ class Trainer(Writer):
         release = f"transformers {draft.versions.text('transformers')}"
         if body is None:
             return f"{release} builds FSDP1 only; write fsdp_version: 2 in an accelerate file, where the script is started with one"
+        if wish.replicas > 1:
+            return "TrainingArguments cannot say how large the replicas of a hybrid strategy are; an accelerate file can (parallelism_config)"
         if wish.sharding in body.lost:
             return f"{release} turns {wish.sharding.value} of FSDP1 into FULL_SHARD"
         return too_old_for_fsdp2(draft.versions) if wish.version == 2 else None
@@ -85,14 +94,17 @@ class Trainer(Writer):
         assert body is not None, "asked for what hinders"
         _check(draft)
         _switch(draft, wish, body)
+        moved = _moved(draft)
         extras = dict(NEW_BLOCK) if wish.version == 1 else {}
-        keys = _values(draft, wish, body)
+        keys = {**_values(draft, wish, body), **moved}
         if body.quoted:
             extras = {key: str(value) if isinstance(value, bool) else value for key, value in extras.items()}
         if keys or extras:
             draft.block(BLOCK, keys, extras, after="fsdp")
         _tidy(draft, wish, body)
         draft.drop(("deepspeed",))
+        if wish.version == 2:
+            _other_optimizer(draft)
         if draft.plan.activation_checkpointing.value is True and draft.plan.gradient_checkpointing.value is True:
             draft.put(("gradient_checkpointing",), False)
 
@@ -129,6 +141,26 @@ def _switch(draft: Draft, wish: Wish, body: Body) -> None:
         draft.put(("fsdp",), " ".join(words), "deepspeed")
 
 
+def _moved(draft: Draft) -> dict[str, object]:
+    """Top-level keys of releases before 5.0 that stand in ``fsdp_config`` since."""
+    found: dict[str, object] = {}
+    for key in _MOVED:
+        if draft.has(key) and not draft.knows(key):
+            bare = key.removeprefix("fsdp_")
+            if draft.value(key) and not draft.has(*BLOCK, bare):
+                found[bare] = draft.value(key)
+            draft.drop((key,))
+    return found
+
+
+def _other_optimizer(draft: Draft) -> None:
+    old = draft.value("optim")
+    new = OPTIMIZERS.get(str(old))
+    if new:
+        draft.put(("optim",), new)
+        draft.note(f"`optim: {old}` fails at its first step with FSDP2: the file says {new} now" + (", which needs torchao" if "8bit" in new else ""))
+
+
 def _values(draft: Draft, wish: Wish, body: Body) -> dict[str, object]:
     values: dict[str, object] = {
         "version": wish.version,
@@ -156,3 +188,25 @@ def _tidy(draft: Draft, wish: Wish, body: Body) -> None:
     draft.drop(*((*BLOCK, key) for key in unread))
     if not wish.keeps:
         draft.drop(*((key,) for key in _DDP_ONLY))
+
+
+class V1(Writer):
+    """``dist_config`` of LLaMA-Factory's v1 trainer (v1/plugins/trainer_plugins/distributed/fsdp2.py of 0.9.5)."""
+
+    def hindrance(self, draft: Draft, wish: Wish) -> str | None:  # noqa: ARG002
+        return None if wish.version == 2 and wish.replicas == 1 else "the v1 trainer has FSDP2 alone, without replicas"
+
+    def write(self, draft: Draft, wish: Wish) -> None:
+        block = draft.value("dist_config")
+        name = block.get("name") if isinstance(block, dict) else None
+        if name not in (None, "fsdp2", "deepspeed"):
+            raise Refused(f"`dist_config.name: {name}` is an engine of its own")
+        body: dict[str, object] = {
+            "name": "fsdp2",
+            "reshard_after_forward": wish.sharding is Sharding.FULL_SHARD,
+            "offload_params": wish.offload,
+        }
+        if name == "deepspeed":
+            draft.put(("dist_config",), body)
+        else:
+            draft.block(("dist_config",), body)

@@ -188,6 +188,9 @@ class FsdpKeyPrefix(Rule):
 
     ## Versions and evidence
     axo-fsdp-prefix (run with axolotl 0.12.0 to 0.19.0; 0.9.2 to 0.11.0 read).
+
+    ## Fix
+    All keys of the block are renamed at once: safe.
     """
 
     code, name, severity = "AXO104", "fsdp-key-prefix", Severity.WARNING
@@ -210,8 +213,8 @@ class FsdpKeyPrefix(Rule):
             fault = f"`{found[0]}`" + (f" and {len(found) - 1} more" if len(found) > 1 else "")
             helped = use.format(found[0].removeprefix("fsdp_"))
             names = [(("fsdp_config", key), use.format(key.removeprefix("fsdp_")).split("`")[1]) for key in found]
-            says = f"write {len(names)} keys " + ("with" if use.startswith("write `fsdp") else "without") + " the prefix"
-            fix = all_renamed(context.document, names, is_safe=True, says=says if len(names) > 1 else None)
+            does = f"write {len(names)} keys " + ("with" if use.startswith("write `fsdp") else "without") + " the prefix"
+            fix = all_renamed(context.document, names, is_safe=True, says=does if len(names) > 1 else None)
             yield self.finding(context.at(("fsdp_config", found[0]), "key"), f"{fault}: {says}", help=helped, related=related, fix=fix)
 
 

@@ -38,6 +38,9 @@ class Fsdp1KeyInFsdp2(Rule):
 
     ## Versions and evidence
     Which keys each FSDP version reads stands in the option tables.
+
+    ## Fix
+    A key is removed where FSDP2 does what it asks for anyway: safe where that is certain. What would be lost stays.
     """
 
     code, name, severity = "FSD406", "fsdp1-key-in-fsdp2", Severity.WARNING

@@ -42,6 +42,10 @@ class UnknownKey(Rule):
 
     ## Versions and evidence
     Each option table holds the keys of every release that was read or run; see the framework's page.
+
+    ## Fix
+    A key that differs from a known one by a letter or two is renamed: unsafe, since training changes. It is never deleted: that would hide
+    what the file asks for.
     """
 
     code, name, severity = "FSD003", "unknown-key", Severity.WARNING
@@ -83,6 +87,9 @@ class MisplacedKey(Rule):
 
     ## Versions and evidence
     Each option table; see the framework's page.
+
+    ## Fix
+    A key that has one place in the table is moved there: unsafe, since training changes. What the framework always does is removed: safe.
     """
 
     code, name, severity = "FSD006", "misplaced-key", Severity.WARNING

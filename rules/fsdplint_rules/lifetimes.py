@@ -170,6 +170,10 @@ class RenamedKey(Rule):
 
     ## Versions and evidence
     The releases that renamed each key stand in the option tables.
+
+    ## Fix
+    The key is renamed, or moved to its new place: safe. While the old name still works and the packages are not declared, it is unsafe:
+    releases that are older than the newest may not know the new name.
     """
 
     code, name, severity = "FSD404", "renamed-key", Severity.ERROR

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fsdplint.diagnostics import Place
+from fsdplint.diagnostics import Place, Severity
 from fsdplint.rule import Context, Finding, Rule, noted
 from fsdplint_rules.llama_factory import ClassicRule
 
@@ -157,6 +157,35 @@ class NotDistributed(ClassicRule):
             yield self.finding(deepspeed.place, text, outcome="advice")
 
 
+class JsonNotRead(Rule):
+    """## What it does
+    Finds files in JSON for llamafactory 0.9.5, and for the v1 trainer of 0.9.4.
+
+    ## Why it matters
+    `llamafactory-cli` hands the path itself to the JSON reader: AttributeError, 'PosixPath' object has no attribute 'read'. A script that
+    reads the file by itself is not concerned.
+
+    ## Example
+    A file `config.json`, with `--target llamafactory==0.9.5`.
+
+    ## Use instead
+    The same keys in `config.yaml`, or another release.
+
+    ## Versions and evidence
+    hparams/parser.py and v1/config/arg_parser.py of 0.9.4 and 0.9.5 (0.9.5 run); 0.9.3 and the classic trainer of 0.9.4 read JSON.
+    """
+
+    code, name, severity = "LLF011", "json-not-read", Severity.WARNING
+    dialects = ("llama-factory",)
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        is_v1 = ("dist_config",) in context.table.options
+        if context.document.format == "json" and context.versions.has("llamafactory>=0.9.4,<0.9.6" if is_v1 else "llamafactory==0.9.5"):
+            text = "llamafactory-cli cannot read JSON: AttributeError before any key is looked at"
+            yield self.finding(context.at(()), text, help="write the file as YAML")
+
+
 def _line(context: Context) -> str:
     """The launch line; empty where none is known."""
     command = context.launch.command
@@ -174,4 +203,4 @@ def _gpus(context: Context, line: str) -> int | None:
     return len([part for part in visible[1].split(",") if part]) if visible else context.plan.processes.value
 
 
-RULES: tuple[Rule, ...] = (HyperParallelNeedsFsdp2(), MegatronBridgeConflict(), NotDistributed())
+RULES: tuple[Rule, ...] = (HyperParallelNeedsFsdp2(), MegatronBridgeConflict(), NotDistributed(), JsonNotRead())

@@ -44,6 +44,9 @@ class StateDictUnsupported(Rule):
 
     ## Versions and evidence
     acc-sd-local-fsdp2, acc-sd-full-fsdp2-1.6, axo-local-state-dict-fsdp2, TRF-FSDP-29 (run).
+
+    ## Fix
+    accelerate: SHARDED_STATE_DICT is written: unsafe, since other files are saved.
     """
 
     code, name = "FSD801", "state-dict-unsupported"

@@ -44,6 +44,9 @@ class ShardingNotAsWritten(Rule):
 
     ## Versions and evidence
     acc-reshard-ignored-fsdp1, acc-sharding-strategy-ignored-fsdp2, TRF-FSDP-19, TRF-FSDP-20, axo-fsdp1-strategy-ignored (all run).
+
+    ## Fix
+    accelerate: the strategy is written at the key that the FSDP version in force reads: unsafe, since training changes.
     """
 
     code, name = "FSD105", "sharding-not-as-written"

@@ -14,7 +14,7 @@ from fsdplint_rules.repairs import rewritten
 from fsdplint_rules.siblings import is_running
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fsdplint.fixes import SymbolicFix
 
@@ -45,6 +45,9 @@ class InvalidValue(Rule):
 
     ## Versions and evidence
     Each option table; see the framework's page.
+
+    ## Fix
+    A misspelt word is replaced by the one that was probably meant: unsafe.
     """
 
     code, name, severity = "FSD004", "invalid-value", Severity.ERROR
@@ -82,6 +85,9 @@ class SurprisingScalar(Rule):
 
     ## Versions and evidence
     PyYAML's SafeLoader resolves YAML 1.1 (all releases); what each framework does with the result stands in its option table.
+
+    ## Fix
+    The value is written so that it reads as what it looks like: safe, but for a quoted boolean that counts as something today.
     """
 
     code, name, severity = "FSD005", "surprising-scalar", Severity.ERROR
@@ -192,14 +198,16 @@ def _rewritten(value: object, raw: str, schema: dict[str, Any]) -> str | None:
         return f"quote it: `'{raw}'`"
     if "boolean" in kinds and value.lower() in _WORDS:
         return f"write `{value.lower()}` without quotes"
-    number = float(value)
-    return (
-        f"write `{int(number)}`"
-        if number.is_integer() and "integer" in kinds
-        else f"write `{number!r}`"
-        if "e" not in repr(number)
-        else f"write `{number:.1e}`"
-    )
+    number = _number(value, kinds)
+    return f"write `{number!r}`" if "e" not in repr(number) else f"write `{number:.1e}`"
+
+
+def _number(text: str, kinds: Sequence[str]) -> int | float:
+    """The number that a text is: whole where it is written so, or where only whole ones are wanted."""
+    if text.strip().lstrip("+-").isdigit():
+        return int(text)
+    number = float(text)
+    return int(number) if number.is_integer() and "integer" in kinds else number
 
 
 def _mended(context: Context, item: Written, value: object, schema: dict[str, Any], claim: Claim) -> SymbolicFix | None:
@@ -221,8 +229,8 @@ def _looks_like(value: object, raw: str, schema: dict[str, Any]) -> object:
         return _BOOLEANS[value.lower()]
     if not _is_number(value):
         return None
-    number = float(value)
-    return int(number) if number.is_integer() and "integer" in kinds else number if "number" in kinds else None
+    number = _number(value, kinds)
+    return number if isinstance(number, int) or "number" in kinds else None
 
 
 def _guessed(context: Context, item: Written, value: object, schema: dict[str, Any]) -> SymbolicFix | None:

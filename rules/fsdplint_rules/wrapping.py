@@ -107,6 +107,9 @@ class BadWrapClass(Rule):
     ## Versions and evidence
     acc-layer-cls-list, acc-layer-cls-space, acc-layer-cls-wrong (run with accelerate 1.15.0, real launches), TRF-FSDP-38 (run).
     The classes of each family were read from the modeling files of transformers 5.24.0; a class that no family has is not judged.
+
+    ## Fix
+    The names are written with commas and no blanks: safe.
     """
 
     code, name = "FSD602", "bad-wrap-class"
@@ -239,6 +242,9 @@ class RamEfficientNeedsSync(Rule):
 
     ## Versions and evidence
     acc-cpu-ram-needs-sync, acc-sync-false-alone, acc-sync-false-fsdp2, TRF-FSDP-17 (run).
+
+    ## Fix
+    The companion key is written: unsafe, since memory and loading change.
     """
 
     code, name = "FSD604", "ram-efficient-needs-sync"

@@ -144,6 +144,9 @@ class TestJson:
         assert plan.fsdp.value is True
         assert plan.sharding.unknown and plan.state_dict.unknown
 
+    def test_the_word_and_the_key_of_one_text_are_no_rivals_where_they_agree(self) -> None:
+        assert read(BASE + "fsdp: fsdp2\n", target=T58).sharding.rivals == ()
+
     def test_placeholder(self) -> None:
         assert read(BASE + "fsdp: ${FSDP}\n", target=T58).fsdp.unknown
 
@@ -185,6 +188,10 @@ class TestPlan:
     def test_deepspeed(self) -> None:
         plan = read(BASE + "deepspeed: zero3\n")
         assert (plan.deepspeed.value, plan.deepspeed_config.value) == (True, "zero3")
+
+    def test_the_task_is_only_known_where_it_is_written(self) -> None:
+        assert read(BASE).task.is_silent
+        assert read(BASE + "rlhf_type: dpo\n").task.value == "dpo"
 
     def test_megatron_decides_nothing_of_torch_fsdp(self) -> None:
         assert read(BASE + "micro_batch_size: 1\nfsdp: fsdp2\n").fsdp.is_silent
@@ -230,6 +237,7 @@ class TestTable:
             "per-device-train-batch-size: 4",
             "gradient_checkpointing: 'no'",
             "warmup_ratio: 0.1",
+            "gradient_accumulation_step: 4",
             "predict_with_generate: true",
             "ENV: {CUDA_VISIBLE_DEVICES: '0'}",
         ],

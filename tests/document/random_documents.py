@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Draw = Any
 
@@ -31,16 +28,18 @@ def values(format: str) -> st.SearchStrategy[Any]:
     )
 
 
-newlines = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"])
-
-
 class Writer:
     """What the three formats' writers share: draws, and comments with numbers."""
+
+    newlines: tuple[str, ...] = ("\n", "\n", "\n", "\r\n", "\r")
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
         self.comments = 0
         self.keys = 0
+
+    def text(self) -> str:
+        raise NotImplementedError
 
     def chance(self, percent: int) -> bool:
         return bool(self.draw(st.integers(0, 99)) < percent)
@@ -82,8 +81,7 @@ class YamlWriter(Writer):
         else:
             lines += self.mapping(0, 0)
         lines += [""] if self.chance(10) else []
-        newline = self.draw(newlines)
-        return newline.join(lines) + ("" if self.chance(15) else newline)
+        return "\n".join(lines) + self.pick(*["\n"] * 6, "")
 
     def mapping(self, indent: int, depth: int, first: str | None = None) -> list[str]:
         lines: list[str] = []
@@ -215,11 +213,13 @@ class YamlWriter(Writer):
         written += [f"{blanks}{item}{comma}{self.trail()}" for item in items[-1:]]
         if self.chance(10):
             written.append(blanks + self.comment())
-        return "\0".join([opener + self.trail(10), *written, " " * indent + closer])
+        return "\n".join([opener + self.trail(10), *written, " " * indent + closer])
 
 
 class TomlWriter(Writer):
     """Writes one TOML text."""
+
+    newlines = ("\n", "\n", "\r\n")
 
     def text(self) -> str:
         lines: list[str] = self.pick([], ["# head", ""])
@@ -228,8 +228,7 @@ class TomlWriter(Writer):
         for _ in range(self.draw(st.integers(0, 4))):
             lines += self.pick([], [""], [""], ["", self.comment()])
             lines += [self.header(names) + self.trail(), *self.pairs(self.pick(0, 0, 2))]
-        newline = self.draw(st.sampled_from(["\n", "\n", "\r\n"]))
-        return newline.join(lines).replace("\0", newline) + ("" if self.chance(15) else newline)
+        return "\n".join(lines) + self.pick(*["\n"] * 6, "")
 
     def header(self, names: list[str]) -> str:
         if names and self.chance(40):
@@ -265,7 +264,7 @@ class TomlWriter(Writer):
         if kind < 4 and depth < 2:
             return self.array(depth)
         if kind == 4 and depth == 0:
-            return str(self.pick('"""\0multi # no\0[no]\0"""', "'''\0raw \\ # x\0'''"))
+            return str(self.pick('"""\nmulti # no\n[no]\n"""', "'''\nraw \\ # x\n'''"))
         return str(
             self.pick("1", "true", "1e-4", "0xFF", "-0.5", "inf", '"text"', "'lit\\x'", '"a # b"', "1979-05-27", '"é\\n"', "07:32:00")
         )
@@ -276,7 +275,7 @@ class TomlWriter(Writer):
         if depth or not self.chance(40):
             return "[" + ", ".join(items) + comma + "]"
         lines = [f"  {item},{self.trail()}" for item in items[:-1]] + [f"  {item}{comma}{self.trail()}" for item in items[-1:]]
-        return "\0".join(["[", *lines, "]"])
+        return "\n".join(["[", *lines, "]"])
 
 
 class JsonWriter(Writer):
@@ -285,9 +284,7 @@ class JsonWriter(Writer):
     def text(self) -> str:
         self.step = self.pick("  ", "    ", "\t", None)
         self.colon = self.pick(": ", ": ", ":", " : ")
-        written = self.value(0, self.pick("{}", "{}", "{}", "[]"))
-        newline = self.draw(newlines)
-        return written.replace("\0", newline) + self.pick("", newline, newline)
+        return self.value(0, self.pick("{}", "{}", "{}", "[]")) + self.pick("", "\n", "\n")
 
     def value(self, depth: int, brackets: str | None = None) -> str:
         brackets = brackets or (self.pick("{}", "[]", None, None) if depth < 3 else None)
@@ -296,23 +293,20 @@ class JsonWriter(Writer):
         items = [self.item(brackets, depth + 1) for _ in range(self.draw(st.integers(0, 3 if depth else 8)))]
         if self.step is None or not items or self.chance(15):
             return brackets[0] + self.pick(", ", ",").join(items) + brackets[1]
-        below = "\0" + self.step * (depth + 1)
-        return brackets[0] + below + f",{below}".join(items) + "\0" + self.step * depth + brackets[1]
+        below = "\n" + self.step * (depth + 1)
+        return brackets[0] + below + f",{below}".join(items) + "\n" + self.step * depth + brackets[1]
 
     def item(self, brackets: str, depth: int) -> str:
         value = self.value(depth)
-        return value if brackets == "[]" else f'"{self.pick(self.key(), "x" + self.key(), "é")}"{self.colon}{value}'
+        return value if brackets == "[]" else f'"{self.pick(*[self.key()] * 7, "x" + self.key(), "é")}"{self.colon}{value}'
 
 
-def documents(writer: Callable[[Draw], Any]) -> st.SearchStrategy[str]:
-    """Texts of one format, now and then with a byte order mark."""
+def documents(writer: type[Writer]) -> st.SearchStrategy[str]:
+    """Texts of one format."""
 
     @st.composite
     def text(draw: Draw) -> str:
-        written: str = writer(draw).text()
-        if "\0" in written:
-            newline = "\r\n" if "\r\n" in written else "\r" if "\r" in written else "\n"
-            written = written.replace("\0", newline)
-        return written
+        newline: str = draw(st.sampled_from(writer.newlines))
+        return writer(draw).text().replace("\n", newline)
 
     return text()

@@ -119,8 +119,9 @@ def test_edits_that_touch_become_one_and_overlaps_are_an_error() -> None:
         TextEdit(1, 4, "ab"),
         TextEdit(9, 9, "c"),
     ]
+    assert ordered([TextEdit(1, 4, ""), TextEdit(2, 3, ""), TextEdit(3, 5, "")]) == [TextEdit(1, 5, "")]
     with pytest.raises(ValueError, match="overlap"):
-        ordered([TextEdit(1, 4, ""), TextEdit(3, 5, "")])
+        ordered([TextEdit(1, 4, ""), TextEdit(3, 5, "x")])
 
 
 def test_rounds_of_edits_add_up() -> None:

@@ -135,6 +135,8 @@ CASES: dict[str, tuple[str, Operation, str]] = {
     "delete of the last table": ("a = 1\n\n[b]\nx = 1\n", Delete(("b",)), "a = 1\n"),
     "delete of a row": (TABLES, Delete(("rows", 0)), TABLES.replace('[[rows]]\nname = "a"\n[rows.deep]\nx = 1\n', "")),
     "delete of keys with dots": ("a.x = 1\nb = 2\na.y = 3\n", Delete(("a",)), "b = 2\n"),
+    "delete of the last keys with dots of a text without a line end": ("b = 2\na.x = 1\na.y = 3 # c", Delete(("a",)), "b = 2"),
+    "delete of all keys of a text without a line end": ("a.x = 1\na.y = 3 # c", Delete(("a",)), ""),
     "delete in an array": ("a = [1, 2, 3]\n", Delete(("a", 0)), "a = [2, 3]\n"),
     "delete in an inline table": ("a = { x = 1, y = 2 }\n", Delete(("a", "y")), "a = { x = 1 }\n"),
 }

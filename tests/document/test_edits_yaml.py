@@ -71,6 +71,7 @@ CASES: dict[str, tuple[str, Operation, str]] = {
     ),
     "insert behind a key that is null": ("~: a\nb: c\n", Insert(("d",), 1, "~"), "~: a\nd: 1\nb: c\n"),
     "insert takes the siblings' quotes": ('"a": 1\n', Insert(("b",), 2), '"a": 1\n"b": 2\n'),
+    "insert beside plain and quoted keys": ("a: 1\n'on': 2\n", Insert(("b",), 3), "a: 1\n'on': 2\nb: 3\n"),
     "insert of a block in the file's indentation": (
         "a:\n    - x\nb:\n   c: 1\n",
         Insert(("d",), {"e": [1, {"f": 2, "g": 3}], "h": {}}),

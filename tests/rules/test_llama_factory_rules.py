@@ -384,6 +384,24 @@ class TestV1:
         assert errors(text.replace("8", "4")) == []
 
 
+class TestJson:
+    """LLF011."""
+
+    TEXT = '{"model_name_or_path": "m", "stage": "sft", "finetuning_type": "full", "template": "t"}'
+
+    @pytest.mark.parametrize(("release", "told_of"), [("0.9.3", False), ("0.9.4", False), ("0.9.5", True), ("0.9.6.dev0", False)])
+    def test_classic(self, release: str, told_of: bool) -> None:
+        found = lint(self.TEXT, path="x.json", dialect="llama-factory", target=[f"llamafactory=={release}"])
+        assert told(found) == ([("warning", "LLF011", None)] if told_of else [])
+
+    @pytest.mark.parametrize("release", ["0.9.4", "0.9.5"])
+    def test_v1(self, release: str) -> None:
+        text = '{"model": "m", "model_class": "llm", "dist_config": {"name": "fsdp2"}}'
+        assert told(lint(text, path="x.json", dialect="llama-factory", target=[f"llamafactory=={release}"])) == [
+            ("warning", "LLF011", None)
+        ]
+
+
 def test_published_files_that_run_stay_free_of_errors() -> None:
     import json
 

@@ -1,0 +1,149 @@
+"""The launches of a request rewritten, and the files that this changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fsdplint.check import inputs_of, kept_of, outcome_of
+from fsdplint.diagnostics import Severity
+from fsdplint.document import Refused, encoded
+from fsdplint.fixing import Change, Fixed, written
+from fsdplint.grouping import groups
+from fsdplint.mending import Trial, mend
+from fsdplint.parallel import verdicts
+from fsdplint.rewriting.launches import rewriting, unproved
+from fsdplint.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fsdplint.diagnostics import Diagnostic
+    from fsdplint.discovery import Input
+    from fsdplint.grouping import Group
+    from fsdplint.request import Request
+    from fsdplint.rewriting.aim import Aim
+    from fsdplint.session import Job
+
+COMPANIONS = ("deepspeed",)
+"""Dialects whose files are passed over in silence where others are given, too."""
+
+
+class Rewritten(NamedTuple):
+    """What rewriting a request came to.
+
+    ``fixed``: as fixing reports it. ``refusals`` and ``notes``: pairs of a path and a text, for people.
+    """
+
+    fixed: Fixed
+    refusals: tuple[tuple[str, str], ...]
+    notes: tuple[tuple[str, str], ...]
+
+
+def rewrite(request: Request, aim: Aim, fail_on: Severity | None = None, *, dry: bool = False) -> Rewritten:
+    """Rewrite every launch of a request and write the files, unless ``dry``. Raises what ``fsdplint.check.check`` raises.
+
+    A launch is rewritten as a whole or not at all: the new texts must state what is asked for on every release of the target, without
+    any error; else the reason is among the refusals.
+    """
+    session = Session(request)
+    inputs = inputs_of(session)
+    launches = groups(request, inputs, session.settings_of)
+    found = verdicts(session, launches)
+    work = _Work(session, aim)
+    counting = {id(verdict) for verdict in kept_of(found)}
+    for group, verdict in zip(launches, found, strict=True):
+        if id(verdict) in counting:
+            work.take(group)
+    changes = tuple(_changes(inputs, work))
+    failed = {} if dry else written(changes)
+    changes = tuple(change for change in changes if change.path not in failed)
+    session.contents = {change.path: change.new for change in changes}
+    touched = {change.path for change in changes}
+    found = [session.verdict(group) if touched & one.given else one for group, one in zip(launches, found, strict=True)]
+    outcome = outcome_of(inputs, found, fail_on)
+    files = tuple(
+        file._replace(status="failed", reason=failed[file.path]) if file.path in failed else file for file in outcome.report.files
+    )
+    report = outcome.report._replace(files=files, is_dry=dry)
+    return Rewritten(Fixed(outcome._replace(report=report), changes), tuple(work.refusals), tuple(work.notes))
+
+
+class _Work:
+    """The launches one after the other; a later one sees what the earlier ones have written."""
+
+    def __init__(self, session: Session, aim: Aim) -> None:
+        self.session = session
+        self.aim = aim
+        self.contents: dict[str, bytes] = {}
+        self.refusals: list[tuple[str, str]] = []
+        self.notes: list[tuple[str, str]] = []
+
+    def take(self, group: Group) -> None:
+        """Rewrite one launch, or note why not."""
+        self.session.contents = self.contents
+        job, _ = self.session.job(group)
+        if job is None:
+            return
+        path = min(job.given, key=lambda name: name != job.launch.main.document.path)
+        if job.launch.main.dialect.name in COMPANIONS and len(self.session.given) > 1:
+            return
+        try:
+            self._rewrite(job, group, path)
+        except Refused as refusal:
+            self.refusals.append((path, refusal.reason))
+
+    def _rewrite(self, job: Job, group: Group, path: str) -> None:
+        done = rewriting(job, self.aim)
+        if done is None:
+            self.notes.append((path, "no FSDP of another version: nothing to convert"))
+            return
+        files = {file.document.path: file.document for file in job.launch.files}
+        texts = {name: encoded(files[name], text) for name, text in done.texts.items() if text != files[name].text}
+        contents = self._without_errors(group, {**self.contents, **texts})
+        self.session.contents = contents
+        after, _ = self.session.job(group)
+        reason = "the result would be no training config" if after is None else unproved(after, done.wish)
+        if reason:
+            raise Refused(reason)
+        self.contents = contents
+        self.notes += [(path, note) for note in done.notes] if texts else []
+
+    def _without_errors(self, group: Group, contents: dict[str, bytes]) -> dict[str, bytes]:
+        """The contents, with safe fixes where they still have errors. Raises Refused where errors remain."""
+        trial = self._trial(group, contents)
+        if not _errors(trial):
+            return contents
+        mended = mend(lambda more: self._trial(group, {**contents, **more}), unsafe=False)
+        contents = {**contents, **{path: new for path, (_, new) in mended.changes.items()}}
+        errors = _errors(self._trial(group, contents))
+        if errors:
+            first = errors[0]
+            raise Refused(f"the result would have an error: {first.code} {f'{first.key}: ' if first.key else ''}{first.message}")
+        return contents
+
+    def _trial(self, group: Group, contents: dict[str, bytes]) -> Trial:
+        self.session.contents = contents
+        job, statuses = self.session.job(group)
+        if job is None:
+            return Trial((), {})
+        verdict = self.session.judged(job, group, statuses)
+        documents = {file.document.path: file.document for file in job.launch.files if file.document.path in job.given}
+        return Trial(verdict.diagnostics, documents)
+
+
+def _errors(trial: Trial) -> list[Diagnostic]:
+    return [diagnostic for diagnostic in trial.diagnostics if diagnostic.severity is Severity.ERROR]
+
+
+def _changes(inputs: list[Input], work: _Work) -> Iterator[Change]:
+    """The files that come out different."""
+    for item in inputs:
+        new = work.contents.get(item.path)
+        if new is None:
+            continue
+        old = item.data
+        if old is None:
+            with open(item.location, "rb") as file:
+                old = file.read()
+        if old != new:
+            yield Change(item.path, item.location, old, new, item.data is not None)

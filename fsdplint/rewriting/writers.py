@@ -1,0 +1,87 @@
+"""Which dialect is written by what, and what has to be rewritten instead where a dialect cannot say it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fsdplint.rewriting.writer import Elsewhere, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fsdplint.dialects import Dialect
+
+REFUSALS = {
+    "soup": "soup takes its FSDP preset from the command line: soup train --fsdp full_shard|shard_grad|full_offload",
+    "litgpt": "litgpt's scripts choose FSDP themselves where `devices` is greater than 1",
+    "deepspeed": "a DeepSpeed JSON starts nothing by itself: rewrite the file that names it",
+    "nemo-automodel": "NeMo AutoModel builds its strategy from classes named in the file, for which there is no preset yet",
+    "verl": "verl shards each of its models in a way of its own, for which there is no preset yet",
+    "ms-swift": "there is no preset for ms-swift yet: write `fsdp: fsdp2` instead of `deepspeed`",
+    "lightning": "there is no preset for Lightning yet: write `strategy: fsdp` by hand",
+    "torchtitan": "there is no preset for torchtitan yet: set parallelism.fsdp_reshard_after_forward by hand",
+    "torchtune": "there is no preset for torchtune yet: set fsdp_reshard_after_forward and fsdp_cpu_offload by hand",
+    "composer": "there is no preset for Composer yet: set fsdp_config.sharding_strategy by hand",
+}
+"""Why the files of a dialect are not rewritten, and what to do instead."""
+
+
+FORMS = {
+    "FsdpConfigFile": "the file holds the options of `fsdp_config` alone: rewrite the training file that names it",
+    "Inference": "the file is for inference or export, not for training",
+    "Megatron": "Megatron has its own parallelism, which FSDP cannot take over",
+    "Benchmark": "the file lists runs of Megatron",
+    "FsdpFile": "the file holds FSDP's options alone: rewrite the training file that names it",
+    "ForeignFile": "the file holds FSDP's options alone: rewrite the training file that names it",
+}
+"""Forms of a dialect that start no training with FSDP, by their class."""
+
+
+@cache
+def writer(dialect: Dialect) -> Writer:
+    """What writes a dialect's files, in the form at hand; one that refuses where nothing does."""
+    form = type(dialect).__name__
+    if form in FORMS:
+        return Elsewhere(FORMS[form])
+    build = _llama_factory_v1 if (dialect.name, form) == ("llama-factory", "V1") else _WRITERS.get(dialect.name)
+    return build() if build else Elsewhere(REFUSALS.get(dialect.name, f"there is no preset for {dialect.name} yet"))
+
+
+def _accelerate() -> Writer:
+    from fsdplint.rewriting.accelerate import Accelerate
+
+    return Accelerate()
+
+
+def _trainer() -> Writer:
+    from fsdplint.rewriting.trainers import Trainer
+
+    return Trainer()
+
+
+def _llama_factory() -> Writer:
+    from fsdplint.rewriting.trainers import PORTABLE, Trainer
+
+    return Trainer(PORTABLE)
+
+
+def _llama_factory_v1() -> Writer:
+    from fsdplint.rewriting.trainers import V1
+
+    return V1()
+
+
+def _axolotl() -> Writer:
+    from fsdplint.rewriting.axolotl import Axolotl
+
+    return Axolotl()
+
+
+_WRITERS: dict[str, Callable[[], Writer]] = {
+    "accelerate": _accelerate,
+    "hf-trainer": _trainer,
+    "trl": _trainer,
+    "llama-factory": _llama_factory,
+    "axolotl": _axolotl,
+}

@@ -1,0 +1,7 @@
+"""Shell scripts as inputs: the launches that their command lines describe."""
+
+from __future__ import annotations
+
+from .launches import Script, launches
+
+__all__ = ["Script", "launches"]
