@@ -92,10 +92,10 @@ def check(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> No
     if given["fix"] or given["diff"]:
         from fsdplint.fix_command import run_fix
 
-        context.exit(run_fix(request(paths or (".",), given), given))
+        context.exit(run_fix(request(paths, given), given))
     from fsdplint.reporting import run
 
-    context.exit(run(request(paths or (".",), given), given))
+    context.exit(run(request(paths, given), given))
 
 
 def stop(message: str, code: int = 2) -> NoReturn:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.diagnostics import Place
-from fsdplint.dialects.launchers import launcher
+from fsdplint.dialects.launcher_names import launcher
 from fsdplint.document import Document, Entry, Mapping, Scalar, Span
 from fsdplint.document.reading import Reading
 from fsdplint.document.source import decode
@@ -51,31 +52,32 @@ class Command(ConfigFile):
 def read_command(text: str) -> Command | None:
     """The launch line as a document of flags; None for a blank line.
 
-    Only launchers that have an option table give flags (``accelerate launch``, ``soup train``, ``trl``); of every
-    other command the config files it
-    mentions are known, and no more. Text that a shell would refuse is read as far as it goes.
+    Only launchers give flags (``accelerate launch``, ``soup train``, ``trl``, ``torchrun`` and the like), and only where they decide
+    nothing else do the variables before them count, as keys of their own. Text that a shell would refuse is read as far as it goes.
     """
     words = list(_command(split(text)))
     if not words:
         return None
-    found, start = launcher([word.text for word in words])
+    found, start, own = launcher([word.text for word in words])
     root = Mapping(Span(0, len(text)))
+    for variable in () if found.starts else _environment(words):
+        root.add(variable)
     end = len(words)
-    for entry, place in _flags(words[start:], found):
-        if entry is not None:
-            root.add(entry)
+    for flag, place in _flags(words[start:], found):
+        if flag is not None:
+            root.add(flag)
         end = start + place
     reading = Reading(roots=(root,), opaque=(Span(0, len(text)),), reached=len(text))
     document = Document(PATH, "command", "command", decode(text, len(text) * 4 + 1), reading, 1)
     mentions = tuple((Place(document, (), span), name) for span, name in _mentions(words))
-    return Command(document, found, mentions, tuple(_script(words, found, start, end)))
+    return Command(document, found, mentions, tuple(words[slice(*own)] if own else _script(words, found, start, end)))
 
 
 def _script(words: list[Word], found: Launcher, start: int, end: int) -> list[Word]:
     """The words of the program that a launcher starts; of a plain command, those behind its script or its own name."""
     if found.ends_at_script:
         return words[end:]
-    if found.starts:
+    if found.starts or start:
         return words[start:]
     for place, word in enumerate(words):
         if word.text.endswith(".py"):
@@ -84,6 +86,17 @@ def _script(words: list[Word], found: Launcher, start: int, end: int) -> list[Wo
             return words[place + 2 :]
     own = next((place for place, word in enumerate(words) if "=" not in word.text), len(words))
     return words[own + 1 :]
+
+
+def _environment(words: list[Word]) -> Iterator[Entry]:
+    """The variables that are set before the program."""
+    for word in words:
+        match = re.match(r"[A-Za-z_]\w*(?==)", word.text)
+        if match is not None:
+            key = Span(word.span.start, word.span.start + match.end())
+            yield _entry(match[0], key, word.text[match.end() + 1 :], Span(key.end + 1, word.span.end))
+        elif not word.text.startswith("-") and word.text != "env":
+            return
 
 
 def _command(words: Iterator[Word]) -> Iterator[Word]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 
+SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
+"""What tells a shell script, which may hold launch lines."""
+
 JUNK = frozenset(
     {
         *(".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".eggs", ".direnv", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
@@ -43,8 +46,8 @@ class Input(NamedTuple):
 def find(paths: Iterable[str], settings_of: SettingsOf, force_exclude: bool) -> list[Input]:
     """The files of some paths, each once, in the order of the paths and by name below each.
 
-    Below folders: only YAML, TOML and JSON files, without what ``.gitignore`` files and ``exclude`` settings leave out; the latter hold
-    for given files only with ``force_exclude``.
+    Below folders: only YAML, TOML and JSON files and shell scripts, without what ``.gitignore`` files and ``exclude`` settings leave out;
+    the latter hold for given files only with ``force_exclude``.
     """
     found: dict[str, Input] = {}
     for path in paths:
@@ -105,7 +108,7 @@ class _Walk:
         if is_folder:
             if entry.name in JUNK or os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
                 return False
-        elif not (entry.name.lower().endswith(SUFFIXES) and _is_file(entry)):
+        elif not (entry.name.lower().endswith(SUFFIXES + SCRIPTS) and _is_file(entry)):
             return False
         return not _is_ignored(entry.path, is_folder, rules) and not is_excluded(entry.path, self._settings_of)
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def fix_command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
     """Mend configs: files, folders (default: the current one), or - for standard input, whose fixed text goes to stdout."""
     is_rewriting = given["preset"] is not None or given["fsdp_version"] in ("1", "2")
-    context.exit((run_rewrite if is_rewriting else run_fix)(request(paths or (".",), given), given))
+    context.exit((run_rewrite if is_rewriting else run_fix)(request(paths, given), given))
 
 
 def run_fix(request: Request, given: dict[str, Any]) -> int:

@@ -28,9 +28,9 @@ class SymbolicFix(NamedTuple):
 
 
 def text_fix(fix: SymbolicFix) -> Fix | None:
-    """The fix as edits of the document's text; None where nothing is to be done. Raises Refused."""
-    if fix.document.path.startswith("<launch"):
-        raise Refused("it stands in the launch line")
+    """The fix as edits of the document's text; None where nothing is to be done, and in a launch line. Raises Refused."""
+    if fix.document.format == "command":
+        return None
     if any(fix.document.elsewhere(operation.path) for operation in fix.operations):
         raise Refused("the launch line overrides it")
     edited = apply(fix.document.original, fix.operations)
@@ -56,12 +56,21 @@ def stated_fix(stated: dict[str, Any], at: Place) -> SymbolicFix | None:
     """
     if not at.path:
         return None
-    planned = [_operation(one, at.path) for one in stated["do"]]
+    planned = [operation for one in stated["do"] for operation in _operations(one, at)]
     operations = tuple(one for one in planned if not _is_done(one, at.document))
-    if any(isinstance(one, Rename) and at.document.has((*one.path[:-1], one.key)) for one in operations):
+    if any(at.document.has(path) for path in map(_fresh, operations) if path):
         return None
-    says = stated.get("says") or " and ".join(described(operation) for operation in operations)
+    says = stated.get("says") or " and ".join(map(described, operations))
+    if "says" not in stated and stated["do"][0]["op"] == "move":
+        says = f"move `{at.path[-1]}` to `{stated['do'][0]['to']}`"
     return SymbolicFix(says, bool(stated.get("safe")), at.document, operations)
+
+
+def _fresh(operation: Operation) -> Path:
+    """The path that an operation is to make, empty if there is none."""
+    if isinstance(operation, Rename):
+        return (*operation.path[:-1], operation.key)
+    return operation.path if isinstance(operation, Insert) else ()
 
 
 def _is_done(operation: Operation, document: Document) -> bool:
@@ -71,11 +80,18 @@ def _is_done(operation: Operation, document: Document) -> bool:
     return type(value) is type(operation.value) and value == operation.value
 
 
+def _operations(stated: dict[str, Any], at: Place) -> list[Operation]:
+    if stated["op"] != "move":
+        return [_operation(stated, at.path)]
+    return [Insert(parse_dotted(stated["to"]), at.document.value(at.path)), Delete(at.path)]
+
+
 def _operation(stated: dict[str, Any], path: Path) -> Operation:
     named = parse_dotted(stated["at"]) if "at" in stated else None
     if stated["op"] == "insert":
         owner = path[:-1] if named is None else named
-        return Insert((*owner, stated["key"]), stated["value"], str(path[-1]) if named is None else None)
+        after = str(path[-1]) if named is None else None
+        return Insert((*owner, stated["key"]), stated["value"], stated.get("after", after))
     target = path if named is None else named
     if stated["op"] == "rename":
         return Rename(target, stated["to"])

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from fsdplint.dialects import DIALECTS
 from fsdplint.discovery import Input
+from fsdplint.mentions import told
+from fsdplint.shell_hints import is_script, may_hold_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,11 +19,8 @@ if TYPE_CHECKING:
     from fsdplint.diagnostics import Place
     from fsdplint.discovery import SettingsOf
     from fsdplint.request import Request
+    from fsdplint.scripts import Script, ScriptLaunch
     from fsdplint.settings import LaunchSetting, Settings
-
-
-LAUNCHER_FLAGS = ("--config_file", "--config-file", "--accelerate_config", "--accelerate-config")
-"""The flags of ``accelerate launch`` and ``trl`` whose value is an accelerate file."""
 
 
 class Group(NamedTuple):
@@ -29,7 +28,7 @@ class Group(NamedTuple):
 
     ``given`` are judged; ``others`` only belong to it; ``missing`` are named in the launch line and not there. ``named``: the dialects
     that the launch line tells of files, by their absolute paths. ``line_counts``: the line is judged even where none of its files is a
-    config.
+    config. ``script``: where the line was found, if not on the command line or in settings.
     """
 
     given: tuple[Input, ...]
@@ -38,18 +37,23 @@ class Group(NamedTuple):
     command: Command | None = None
     named: tuple[tuple[str, str], ...] = ()
     line_counts: bool = False
+    script: Script | None = None
 
 
 def groups(request: Request, inputs: Sequence[Input], settings_of: SettingsOf) -> list[Group]:
     """The launches of some inputs; an input that belongs to none is a launch of its own."""
+    is_plain = request.launch is None and not request.together and request.dialect is None
+    of_scripts = _of_scripts(inputs, is_plain)
+    inputs = [item for item in inputs if item.location not in of_scripts] if of_scripts else inputs
     command = _read(request.launch)
     if request.together:
-        return [_matched((), inputs, os.getcwd(), command)._replace(given=tuple(inputs), others=())] if inputs else []
+        together = [_matched((), inputs, os.getcwd(), command)._replace(given=tuple(inputs), others=())] if inputs else []
+        return [*chain(*of_scripts.values()), *together]
     if command is not None:
         found = [_of_line(command, inputs)]
     else:
         found = [_of_setting(settings, launch, inputs) for settings, launch in _launches(inputs, settings_of)]
-    found = [group for group in found if group.given]
+    found = [*chain(*of_scripts.values()), *(group for group in found if group.given)]
     taken = {item.location for group in found for item in group.given}
     return [*found, *(Group((item,)) for item in inputs if item.location not in taken)]
 
@@ -60,6 +64,26 @@ def _read(line: str | None) -> Command | None:
     from fsdplint.commands import read_command
 
     return read_command(line)
+
+
+def _of_scripts(inputs: Sequence[Input], is_plain: bool) -> dict[str, list[Group]]:
+    """The launches of the scripts among some inputs, by their places; a script that has none is a group of its own.
+
+    ``is_plain``: nothing but the files themselves tells what they are, so that scripts in YAML files count, too.
+    """
+    scripts = [item for item in inputs if is_script(item) or (is_plain and may_hold_commands(item))]
+    if not scripts:
+        return {}
+    from fsdplint.scripts import launches
+
+    given = {os.path.realpath(item.location): item for item in inputs if not is_script(item)}
+    found = {item.location: [_of_script(launch) for launch in launches(item, given)] for item in scripts}
+    lone = {item.location: [Group((item,))] for item in scripts if is_script(item)}
+    return {location: groups or lone[location] for location, groups in found.items() if groups or location in lone}
+
+
+def _of_script(found: ScriptLaunch) -> Group:
+    return Group(found.given, found.others, (), found.command, found.named, line_counts=True, script=found.script)
 
 
 def _launches(inputs: Iterable[Input], settings_of: SettingsOf) -> list[tuple[Settings, LaunchSetting]]:
@@ -133,11 +157,3 @@ def _given(name: str, location: str, inputs: Sequence[Input]) -> Input | None:
     most = max((common for common, _ in best), default=0)
     found = [item for common, item in best if common == most]
     return found[0] if most and len(found) == 1 else None
-
-
-def told(command: Command | None, name: str) -> str | None:
-    """The dialect of a file that a launch line names, where the flag before it tells that."""
-    if command is None:
-        return None
-    flags = {**dict.fromkeys(LAUNCHER_FLAGS, "accelerate"), "--config": command.dialect.name}
-    return next((dialect for flag, dialect in flags.items() if dialect in DIALECTS and command.document.value((flag,)) == name), None)

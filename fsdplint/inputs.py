@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.diagnostics import FileStatus
 from fsdplint.dialects import dialect, recognise
+from fsdplint.discovery import SCRIPTS
 from fsdplint.document import parse
 from fsdplint.launch import ConfigFile
 
@@ -50,6 +51,8 @@ def load(item: Input, forced: str | None = None) -> Loaded:
         data = item.data if item.data is not None else _read(item.location, forced is not None and not item.walked)
     except OSError as error:
         return _failed(item, error.strerror or str(error))
+    if item.path.lower().endswith(SCRIPTS):
+        return _skipped(item, "no launch that is known")
     if forced is None and not _is_promising(data):
         return _skipped(item)
     document = parse(data, item.path, max_bytes=LIMIT)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fsdplint.plan import Fact, Plan
-from fsdplint.precedence import FSDP, TAKEN_OVER, TRAINERS, flags_over_file, trainer_over_launcher, with_companion, with_flags
+from fsdplint.precedence import (
+    FSDP,
+    TAKEN_OVER,
+    TRAINERS,
+    flags_over_file,
+    trainer_over_launcher,
+    with_companion,
+    with_flags,
+    with_processes,
+)
 
 if TYPE_CHECKING:
+    from fsdplint.commands import Command
     from fsdplint.diagnostics import Place
     from fsdplint.dialects import Dialect
     from fsdplint.document import Document
@@ -17,6 +27,10 @@ __all__ = ["FSDP", "LAUNCHER", "TAKEN_OVER", "TRAINERS", "ConfigFile", "Launch",
 
 LAUNCHER = "accelerate"
 """The dialect of the files that ``accelerate launch`` reads itself."""
+
+
+ACCELERATED = frozenset({*TRAINERS, "axolotl"})
+"""The dialects whose trainers are built on accelerate."""
 
 
 class ConfigFile:
@@ -39,16 +53,14 @@ class Launch:
 
     __slots__ = ("command", "files", "missing")
 
-    def __init__(
-        self, files: tuple[ConfigFile, ...], command: ConfigFile | None = None, missing: tuple[tuple[Place, str], ...] = ()
-    ) -> None:
+    def __init__(self, files: tuple[ConfigFile, ...], command: Command | None = None, missing: tuple[tuple[Place, str], ...] = ()) -> None:
         self.files = files
         self.command = command
         self.missing = missing
-        if getattr(command, "script", ()):
+        if command is not None and command.script:
             self._override(command)
 
-    def _override(self, command: Any) -> None:
+    def _override(self, command: Command) -> None:
         """Read the training files as the launch line overrides them."""
         from fsdplint.overrides import overlaid
 
@@ -92,12 +104,28 @@ def _launched(launch: Launch, plans: dict[ConfigFile, Plan], versions: Versions)
             plan = flags_over_file(plan, plans[command])
         else:
             launcher = flags_over_file(launcher, plans[command]) if launcher is not None else plans[command]
+    else:
+        plan = with_processes(plan, plans[command])
+        if launcher is None and plan.fsdp.value is not True:
+            launcher = _environment(main, command, versions)
     if launcher is not None:
         plan = trainer_over_launcher(plan, launcher, main.dialect.name, versions)
     for file in launch.files:
         if file is not main and file.dialect.is_companion:
             plan = with_companion(plan, plans[file])
     return plan
+
+
+def _environment(main: ConfigFile, command: ConfigFile, versions: Versions) -> Plan | None:
+    """What the variables before a command decide for a trainer that is built on accelerate."""
+    names = command.document.value(())
+    if main.dialect.name not in ACCELERATED or not any(
+        name.startswith("ACCELERATE_") for name in (names if isinstance(names, dict) else ())
+    ):
+        return None
+    from fsdplint.dialects.launch_environment import environment_plan
+
+    return environment_plan(command.document, versions)
 
 
 def _outside(plan: Plan, target: Target) -> None:

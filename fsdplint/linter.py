@@ -86,7 +86,7 @@ def _run(rule: Rule, context: Context) -> list[Finding]:
     try:
         return list(rule.check(context))
     except Exception as error:
-        raise RuleCrash(f"{context.document.path}: rule {rule.code} {rule.name} crashed: {type(error).__name__}: {error}") from error
+        raise RuleCrash(f"rule {rule.code} {rule.name} crashed: {type(error).__name__}: {error}") from error
 
 
 def _diagnostic(seen: _Seen, points: int, target: Target, names: dict[str, str]) -> Diagnostic:

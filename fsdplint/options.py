@@ -87,14 +87,20 @@ def format_option(*names: str) -> Callable[[Any], Any]:
 
 
 def request(paths: tuple[str, ...], given: dict[str, Any]) -> Request:
-    """The request that the options of a command make; standard input is read where ``-`` is among the paths."""
+    """The request that the options of a command make; standard input is read where ``-`` is among the paths.
+
+    Without paths: the files that ``--launch`` names, else the current folder.
+    """
     from fsdplint.request import Request
+
+    paths = paths or _named_by(given.get("launch")) or (".",)
 
     known = {name: value for name, value in given.items() if name in Request._fields}
     for name in ("select", "extend_select", "ignore"):
         if name in known:
             known[name] = split(known[name])
     known["select"] = known.get("select") or None
+    known["is_debugged"] = given.get("verbose", 0) > 1
     stdin = sys.stdin.buffer.read() if "-" in paths else None
     return Request(paths=tuple(paths), stdin=stdin, **known)
 
@@ -102,3 +108,16 @@ def request(paths: tuple[str, ...], given: dict[str, Any]) -> Request:
 def split(words: tuple[str, ...]) -> tuple[str, ...]:
     """Words of repeated options, of which each may hold several with commas between."""
     return tuple(part.strip() for word in words for part in word.split(",") if part.strip())
+
+
+def _named_by(launch: str | None) -> tuple[str, ...]:
+    """The files that a launch line names and that are there."""
+    if not launch:
+        return ()
+    import os
+
+    from fsdplint.commands import read_command
+
+    command = read_command(launch)
+    names = dict.fromkeys(name for _, name in command.mentions) if command else ()
+    return tuple(name for name in names if os.path.isfile(name) and name.endswith((".yaml", ".yml", ".json", ".toml")))

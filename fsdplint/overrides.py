@@ -30,6 +30,9 @@ FLAGS = frozenset({"hf-trainer", "trl", "ms-swift", "axolotl", "lightning", "lit
 HYDRA = frozenset({"verl", "lightning"})
 """The dialects whose words may choose groups of config files, and sweep over values."""
 
+OPEN = "torchtune"
+"""The dialect whose programs take any key."""
+
 _WORD = re.compile(r"(?s)(\+{0,2}|~)([A-Za-z_][\w.@/-]*)(?:=(.*))?")
 _FLAG = re.compile(r"(?s)--?([A-Za-z_][\w.-]*)(?:=(.*))?")
 _NO = re.compile(r"(?:^|(?<=\.))no[-_]")
@@ -53,9 +56,9 @@ class Overlaid(Document):
     __slots__ = ("_file", "_line", "_moved")
 
     def __init__(self, file: Document, line: Document, root: Mapping, moved: dict[Path, Override]) -> None:
-        source = file._source  # noqa: SLF001
-        reading = Reading((root, *file.roots[1:]), file.problems, (), file._opaque, file._reached)  # noqa: SLF001
-        super().__init__(file.path, file.format, file.loader, source, reading, file._depth)  # noqa: SLF001
+        source = file._source
+        reading = Reading((root, *file.roots[1:]), file.problems, (), file._opaque, file._reached)
+        super().__init__(file.path, file.format, file.loader, source, reading, file._depth)
         self.problems, self.duplicates = file.problems, file.duplicates
         self._file, self._line, self._moved = file, line, moved
 
@@ -115,6 +118,8 @@ def _values(words: tuple[Word, ...], place: int) -> list[Word]:
 def _of_word(word: Word, match: re.Match[str], dialect: Dialect) -> Override:
     """``key=value``; a group of config files (``model/optimizer=adamw``, ``model@x=y``) is open, and so is a sweep over values."""
     key, text = match[2], match[3] or ""
+    if dialect.name == "torchtune" and text == "None":
+        text = "null"
     parts = tuple(part for part in re.split(r"[./]", key.partition("@")[0]) if part)
     sweeps = dialect.name in HYDRA and ("," in text or text.startswith(("{", "["))) and not text.startswith(("'", '"', "["))
     value = _node("" if sweeps else text, is_open="/" in key or "@" in key or sweeps)
@@ -126,7 +131,7 @@ def _of_word(word: Word, match: re.Match[str], dialect: Dialect) -> Override:
 
 
 def _of_flag(word: Word, match: re.Match[str], values: list[Word], dialect: Dialect) -> Override | None:
-    """``--key value``, ``--key=value``, ``--key`` and ``--no-key``; None for a flag that the option table lacks."""
+    """``--key value``, ``--key=value``, ``--key`` and ``--no-key``; None for a flag that names the file itself."""
     written = word.text.partition("=")[0]
     name = match[1]
     if name.replace("-", "_") in _FILES:
@@ -134,13 +139,8 @@ def _of_flag(word: Word, match: re.Match[str], values: list[Word], dialect: Dial
     key = Span(word.span.start, word.span.start + len(written))
     schema = _schema(dialect, tuple(name.split(".")))
     if schema is None and _NO.search(name) and match[2] is None:
-        positive = tuple(_NO.sub("", name).split("."))
-        if _schema(dialect, positive) is None:
-            return None
-        return Override(written, positive, Scalar(key, False, "false"), key, key)
-    if schema is None:
-        return None
-    kinds = _kinds(schema)
+        return Override(written, tuple(_NO.sub("", name).split(".")), Scalar(key, False, "false"), key, key)
+    kinds = _kinds(schema or {})
     if match[2] is not None:
         texts, place = [match[2]], Span(key.end + 1, word.span.end)
     else:
@@ -165,10 +165,7 @@ def _typed(texts: list[str], kinds: set[str], place: Span) -> Node:
         items.items = [_node(text) for text in texts]
         return items
     found = _node(texts[0])
-    if not kinds or not isinstance(found, Scalar):
-        return found
-    value: Any = found.value
-    if _is_kind(value, kinds) or is_placeholder(value):
+    if not kinds or _is_kind(found, kinds):
         return found
     boolean = word_bool(texts[0])
     if "boolean" in kinds and boolean is not None:
@@ -176,9 +173,13 @@ def _typed(texts: list[str], kinds: set[str], place: Span) -> Node:
     return Scalar(place, texts[0] if "string" in kinds else _OPEN, texts[0], "double")
 
 
-def _is_kind(value: object, kinds: set[str]) -> bool:
+def _is_kind(node: Node, kinds: set[str]) -> bool:
+    """Whether a node is of one of some types, or open."""
+    if not isinstance(node, Scalar):
+        return ("object" if isinstance(node, Mapping) else "array") in kinds
+    value = node.value
     names = {bool: {"boolean"}, int: {"integer", "number"}, float: {"number"}, str: {"string"}, type(None): {"null"}}
-    return bool(names.get(type(value), set()) & kinds)
+    return is_placeholder(value) or bool(names.get(type(value), set()) & kinds)
 
 
 def _node(text: str, *, is_open: bool = False) -> Node:
@@ -225,7 +226,7 @@ def _with(root: Mapping, override: Override, dialect: Dialect, moved: dict[Path,
         elif dialect.name in HYDRA and override.parts[-1] not in ("strategy", "logger", "callbacks"):
             value = Scalar(Span(0, 0), _OPEN, "", "double")
     changed = _changed(root, path, value, override)
-    if changed is not None:
+    if isinstance(changed, Mapping):
         moved[path] = override
         moved.update({path[:length]: override for length in range(made, len(path)) if length})
         for below in [one for one in moved if len(one) > len(path) and one[: len(path)] == path]:
@@ -265,16 +266,16 @@ def _located(root: Mapping, parts: tuple[str, ...], dialect: Dialect) -> tuple[P
         name = spelled(owner, part) or spelled(owner, twin)
         keys = node.keys() if isinstance(node, Mapping) else []
         own = next((key for key in keys if key in (part, twin) or (name is not None and spelled(owner, key) == name)), None)
-        if own is None and name is None:
+        if own is None and name is None and dialect.name != OPEN and "init_args" not in path:
             return (), 0
-        path.append(own if own is not None else str(name))
+        path.append(own or name or part)
         node = node.get(own) if own is not None and isinstance(node, Mapping) else None
         written = len(path) if own is not None else written
         owner = owner.get("properties", {}).get(name, {})
     return tuple(path), written + 1
 
 
-def _changed(node: Node, path: Path, value: Node | None, override: Override) -> Any:
+def _changed(node: Node, path: Path, value: Node | None, override: Override) -> Node | None:
     """A copy of a tree with another value at a path; None where a list or a value stands in the way."""
     if not path:
         return value

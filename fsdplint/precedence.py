@@ -115,6 +115,14 @@ def with_flags(plan: Plan, flags: Plan) -> Plan:
     return plan
 
 
+def with_processes(plan: Plan, flags: Plan) -> Plan:
+    """A plan under a launcher that starts processes and decides nothing else."""
+    for decision in ("processes", "machines"):
+        if flags.fact(decision).is_written:
+            plan.set(decision, flags.fact(decision))
+    return plan
+
+
 def with_companion(plan: Plan, companion: Plan) -> Plan:
     """A plan with what a file says that another one names: a DeepSpeed JSON can switch its own engine on, a file of
     ``fsdp_config`` holds its options.

@@ -77,9 +77,10 @@ def tell(outcome: Outcome, given: dict[str, Any]) -> None:
             say(f"skipped {file.path}: {file.reason}")
     for remark in outcome.remarks if verbose >= 0 else ():
         say(f"note: {remark}")
-    if verbose > 0:
-        for note in report.notes:
+    for note in report.notes:
+        if verbose > 0 or (verbose == 0 and "did you mean" in note):
             say(f"note: {note}")
+    if verbose > 0:
         for name, info in report.target.items():
             say(f"target {name}{info.specifier} ({info.source})")
 

@@ -11,7 +11,7 @@ class Request(NamedTuple):
     ``paths`` as given, ``-`` for ``stdin``, whose path is ``stdin_filename``. ``dialect``: of the primary files. ``launch``: the command
     line that starts the run. ``together``: all given files are one launch. ``targets``: requirements. ``select`` None: what settings say,
     else all. ``config``: a settings file instead of the closest one. ``isolated``: no settings, no requirement files. ``jobs``: processes,
-    0 for one for each core. ``fixes``: whether fixes are worked out.
+    0 for one for each core. ``fixes``: whether fixes are worked out. ``is_debugged``: our own errors are raised.
     """
 
     paths: tuple[str, ...] = (".",)
@@ -32,3 +32,4 @@ class Request(NamedTuple):
     force_exclude: bool = False
     jobs: int = 1
     fixes: bool = True
+    is_debugged: bool = False

@@ -187,16 +187,17 @@ class Context:
                 return (*item.path, path[-1])
         return path
 
-    def consequence(self, rule: Rule, fact: Fact[Any] | None = None) -> Claim | None:
-        """What the framework that reads ``fact`` (else this file's) does with the rule's fault; None: nothing is known, say nothing."""
-        files = list(self.launch.members)
-        if fact is not None and fact.place is not None:
-            document = fact.place.document
-            files.sort(key=lambda file: file.document is not document)
-        else:
-            files.sort(key=lambda file: file is not self.file)
-        for file in files:
-            claim = file.dialect.table.consequence(rule.code, self.versions, self.plan)
+    def consequence(self, rule: Rule, fact: Fact[Any] | None = None, *, across: bool = False) -> Claim | None:
+        """What the framework that reads ``fact`` (else this file's) does with the rule's fault; None: nothing is known, say nothing.
+
+        ``across``: the fault lies between files, so that what another member's framework does counts where the first has no claim.
+        """
+        members = self.launch.members
+        place = fact.place if fact is not None else None
+        mine = next((member for member in members if place is not None and member.document is place.document), self.file)
+        asked = [mine, *(m for m in members if m is not mine and (across or place is None or m.dialect.name == mine.dialect.name))]
+        for member in asked:
+            claim = member.dialect.table.consequence(rule.code, self.versions, self.plan)
             if claim is not None:
                 return claim
         return None

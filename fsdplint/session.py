@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.assumptions import assumed
+from fsdplint.diagnostics import FileStatus
 from fsdplint.dialects import DIALECTS
-from fsdplint.errors import UsageError
+from fsdplint.errors import RuleCrash, SettingsError, UsageError
 from fsdplint.inputs import Loaded, load
 from fsdplint.launch import Launch
 from fsdplint.linter import lint, settled_target
@@ -18,7 +19,7 @@ from fsdplint.target import resolve_target
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fsdplint.diagnostics import Diagnostic, FileStatus, Place, RuleInfo, TargetInfo
+    from fsdplint.diagnostics import Diagnostic, Place, RuleInfo, TargetInfo
     from fsdplint.discovery import Input
     from fsdplint.grouping import Group
     from fsdplint.request import Request
@@ -113,14 +114,27 @@ class Session:
         )
 
     def verdict(self, group: Group) -> Verdict:
-        """Judge one launch. Raises RuleCrash when a rule raises."""
-        job, statuses = self.job(group)
-        return Verdict(statuses) if job is None else self.judged(job, group, statuses)
+        """Judge one launch. One on which something of ours raises has failed, and says so; the others are still judged.
+
+        Raises UsageError, SettingsError and TargetError, which concern every launch, and whatever is raised where ``request.is_debugged``.
+        """
+        try:
+            job, statuses = self.job(group)
+            return Verdict(statuses) if job is None else self.judged(job, group, statuses)
+        except (UsageError, SettingsError):
+            raise
+        except Exception as error:
+            if self.request.is_debugged:
+                raise
+            reason = str(error) if isinstance(error, RuleCrash) else f"internal error: {type(error).__name__}: {error} (-vv shows where)"
+            return Verdict(tuple(FileStatus(item.path, None, "failed", reason) for item in group.given))
 
     def judged(self, job: Job, group: Group, statuses: tuple[FileStatus, ...]) -> Verdict:
         """What there is to say about a launch. Raises RuleCrash when a rule raises."""
         rules = job.selection.rules_for(frozenset(member.dialect.name for member in job.launch.members))
         wanted = [d for d in lint(job.launch, job.target, rules, fixes=self.request.fixes) if _is_wanted(d, job.given)]
+        if group.script is not None:
+            wanted = [group.script.placed(diagnostic) for diagnostic in wanted]
         return _sifted(job, group, statuses, [job.selection.levelled(d) for d in wanted])
 
     def job(self, group: Group) -> tuple[Job | None, tuple[FileStatus, ...]]:
@@ -129,13 +143,14 @@ class Session:
         members = [one for one in loaded if one.file is not None]
         own = loaded[: len(group.given)]
         if not any(one.file is not None for one in own) and not _has_flags(group):
-            return None, tuple(one.status for one in own)
+            return None, (*(one.status for one in own), *_status_of_script(group, False))
         missing = [*group.missing]
         for one in members:  # what is joined may name further files
             missing += self._join(one, members)
-        given = {one.input.path: one.status for one in own}
+        given = {one.input.path: one.status for one in own} | {status.path: status for status in _status_of_script(group, True)}
         given.update({one.input.path: one.status for one in members if one.input.path in given or self._is_given(one.input)})
-        folder = os.path.dirname(members[0].input.location) if members else os.getcwd()
+        first = next((item.location for item in (*(one.input for one in members), *_scripts(group))), None)
+        folder = os.path.dirname(first) if first is not None else os.getcwd()
         launch = Launch(tuple(one.file for one in members if one.file is not None), group.command, tuple(missing))
         return Job(
             launch,
@@ -143,7 +158,7 @@ class Session:
             self.selection_of(folder),
             self.settings_of(folder),
             frozenset(given),
-            {one.input.path: one.input.location for one in members},
+            {item.path: item.location for item in (*(one.input for one in members), *_scripts(group))},
         ), tuple(given.values())
 
     def _is_given(self, item: Input) -> bool:
@@ -185,6 +200,14 @@ class Session:
         return list(named.missing)
 
 
+def _scripts(group: Group) -> tuple[Input, ...]:
+    return (group.script.input,) if group.script is not None else ()
+
+
+def _status_of_script(group: Group, is_judged: bool) -> tuple[FileStatus, ...]:
+    return (group.script.status(is_judged),) if group.script is not None else ()
+
+
 def _has_flags(group: Group) -> bool:
     """Whether a launch line says something by itself."""
     return group.line_counts and group.command is not None and bool(group.command.dialect.table.options)
@@ -198,7 +221,7 @@ def _is_wanted(diagnostic: Diagnostic, given: frozenset[str]) -> bool:
 
 def _sifted(job: Job, group: Group, statuses: tuple[FileStatus, ...], diagnostics: list[Diagnostic]) -> Verdict:
     """Take out what comments and settings silence, and judge the comments."""
-    comments = _comments(job)
+    comments = _comments(job, group)
     ignored = {path: job.selection.ignored_in(location) for path, location in job.locations.items()}
     kept: list[Diagnostic] = []
     silenced: list[Diagnostic] = []
@@ -232,11 +255,13 @@ def _sifted(job: Job, group: Group, statuses: tuple[FileStatus, ...], diagnostic
     )
 
 
-def _comments(job: Job) -> dict[str, Suppressions]:
-    """The suppressions of every member that has any."""
+def _comments(job: Job, group: Group) -> dict[str, Suppressions]:
+    """The suppressions of every member, and of the script that holds the line, where there are any."""
+    script, command = group.script, group.command
+    found = script.suppressions(command, job.selection.pack) if script is not None and command is not None else {}
     files = [file for file in job.launch.files if "fsdplint:" in file.document.text]
     if not files:
-        return {}
+        return found
     from fsdplint.suppressions import Suppressions
 
-    return {file.document.path: Suppressions(file, job.selection.pack) for file in files}
+    return found | {file.document.path: Suppressions(file, job.selection.pack) for file in files}

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 Release = tuple[int, ...]
 """A release number without trailing zeros, so that tuples compare as versions do: 2.6.0 is ``(2, 6)``."""
@@ -117,7 +117,19 @@ def checked(text: str, name: str) -> str:
             turned = operator[::-1] if operator[::-1] in _OPERATORS else None
             hint = f"did you mean {turned}?" if turned else f"use one of {' '.join(_OPERATORS[:-1])}"
             raise ValueError(f"unknown operator {operator!r}, {hint}")
+    if _is_empty(clauses(",".join(parts))):
+        raise ValueError(f"no version lies in {','.join(parts)}")
     return ",".join(parts)
+
+
+def _is_empty(comparisons: Iterable[tuple[str, Release, bool]]) -> bool:
+    """Whether the bounds of a specifier cross; what else may exclude all versions is not looked at."""
+    floors = [(trimmed(bound), operator == ">") for operator, bound, _ in comparisons if operator in (">=", ">")]
+    tops = [(trimmed(bound), operator == "<") for operator, bound, _ in comparisons if operator in ("<=", "<")]
+    if not floors or not tops:
+        return False
+    (floor, above), (top, below) = max(floors), min(tops, key=lambda bound: (bound[0], not bound[1]))
+    return floor > top or (floor == top and (above or below))
 
 
 def satisfies(number: Release, specifier: str) -> bool:

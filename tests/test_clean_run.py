@@ -19,6 +19,7 @@ NEVER = {
     *("difflib", "logging", "subprocess", "tempfile", "concurrent.futures", "multiprocessing", "asyncio", "email", "http", "socket"),
     *("xml", "shlex", "traceback", "pprint", "decimal", "fractions", "random", "hashlib", "pygls", "rich"),
     *("fsdplint.commands", "fsdplint.companions", "fsdplint.suppressions", "fsdplint.gitignore", "fsdplint.settings_check"),
+    *("fsdplint.scripts", "fsdplint.run_command"),
     *("fsdplint.explaining", "fsdplint.catalogue", "fsdplint.spelling", "fsdplint.smoke", "fsdplint.presets", "fsdplint.reporters.json_"),
 }
 """Modules, with all below them, that nothing on the way of a clean check may import."""

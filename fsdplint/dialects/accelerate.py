@@ -35,7 +35,7 @@ _FOREIGN = frozenset(
         *("learning_rate", "per_device_train_batch_size"),
     }
 )
-"""Keys of training files: one that has them and the launcher's is read by a script of its own, or by two tools."""
+"""Keys of training files: one that has as many of them as of the launcher's is read by a script of its own, or by two tools."""
 
 _LAUNCHERS = {"FSDP": "fsdp", "DEEPSPEED": "deepspeed", "MEGATRON_LM": "megatron-lm", "XLA": "xla", "TPU": "xla"}
 _UNDISTRIBUTED = ("NO", "MULTI_CPU", "TP", "MPS")
@@ -65,9 +65,10 @@ class Accelerate(Dialect):
         if not isinstance(root, Mapping):
             return 0
         keys = root.keys()
-        if not _FOREIGN.isdisjoint(keys):
-            return 0
         telling = sum(key in _TELLING for key in keys)
+        foreign = sum(key in _FOREIGN for key in keys)
+        if foreign and foreign >= telling + ("distributed_type" in keys) + ("compute_environment" in keys):
+            return 0
         if "distributed_type" in keys:
             return 100 if telling else 60
         if "compute_environment" in keys:

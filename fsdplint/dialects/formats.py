@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 TRUE_WORDS = frozenset({"y", "yes", "t", "true", "on", "1"})
 FALSE_WORDS = frozenset({"n", "no", "f", "false", "off", "0"})
+_LARGEST_BITS, _LONGEST = 8192, 2400
 _INT_TEXT = re.compile(r"\s*[+-]?\d+(_\d+)*\s*")
 
 
@@ -26,7 +27,12 @@ def word_bool(value: object) -> bool | None:
 
 
 def is_int_text(value: object) -> bool:
-    """Whether ``int(str(value))`` succeeds, as environment variables are read: 8 and ``"8"`` do, 1e8, 1.0 and true do not."""
+    """Whether ``int(str(value))`` succeeds, as environment variables are read: 8 and ``"8"`` do, 1e8, 1.0 and true do not.
+
+    Python refuses to write or read integers of more than 4,300 digits; no launcher gets beyond that either.
+    """
+    if (isinstance(value, int) and value.bit_length() > _LARGEST_BITS) or (isinstance(value, str) and len(value) > _LONGEST):
+        return False
     return not isinstance(value, bool) and _INT_TEXT.fullmatch(str(value)) is not None
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FOREIGN = frozenset(
     """
-    compute_environment distributed_type main_training_function base_model micro_batch_size sequence_len val_set_size datasets
+    compute_environment main_training_function base_model micro_batch_size sequence_len val_set_size datasets
     stage finetuning_type cutoff_len template dataset_dir tuner_type train_type tuner_backend rlhf_type swift_version base data
     training trainer strategy job metrics activation_checkpoint parallelism zero_optimization train_micro_batch_size_per_gpu
     train_loader algorithms loggers variables checkpointer metric_logger defaults actor_rollout_ref hydra class_path apiVersion

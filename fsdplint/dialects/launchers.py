@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from fsdplint.diagnostics import Place
@@ -12,8 +12,6 @@ from fsdplint.dialects.table import Table, spelled
 from fsdplint.plan import Fact, Sharding, Wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fsdplint.document import Document
     from fsdplint.plan import Plan
     from fsdplint.target import Versions
@@ -202,29 +200,3 @@ def _resharding(plan: Plan) -> None:
         else:
             facts.append(Fact(fact.value, fact.place, source=fact.source, unknown=fact.unknown))
     plan.sharding = facts[0].beating(*facts[1:])
-
-
-@cache
-def _the(kind: type[Launcher]) -> Launcher:
-    return kind()
-
-
-def launcher(words: Sequence[str]) -> tuple[Launcher, int]:
-    """Whose command line some words are, and the index of the first word after its name; (the plain ``Launcher``, 0) for any other command.
-
-    Whatever stands before the launcher (environment, ``nohup``, ``srun``) is skipped.
-    """
-    names = [word.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe") for word in words]
-    for index, name in enumerate(names):
-        after = names[index + 1] if index + 1 < len(names) else ""
-        if name in ("soup", "soup_cli") and after == "train":
-            return _the(SoupTrain), index + 2
-        if name == "trl" and after and not after.startswith("-"):
-            return _the(TrlLaunch), index + 2
-    for index, name in enumerate(names):
-        after = names[index + 1] if index + 1 < len(names) else ""
-        if name in ("accelerate-launch", "accelerate.commands.launch"):
-            return _the(AccelerateLaunch), index + 1
-        if name in ("accelerate", "accelerate.commands.accelerate_cli") and after == "launch":
-            return _the(AccelerateLaunch), index + 2
-    return _the(Launcher), 0

@@ -75,7 +75,8 @@ class Flavour:
         try:
             return self._construct[tag](ScalarNode(tag, text))
         except (ValueError, LookupError, OverflowError, AttributeError) as error:
-            raise ValueError(f"{text!r} is no valid {tag.removeprefix(PREFIX)}") from error
+            shown = text if len(text) <= 40 else f"{text[:37]}..."
+            raise ValueError(f"{shown!r} is no valid {tag.removeprefix(PREFIX)}") from error
         except Exception as error:
             raise ValueError(str(error)) from error
 

@@ -17,8 +17,8 @@ def render(report: Report, *, color: bool = False, quiet: bool = False) -> str:
     """The report as text; ``quiet`` leaves out the closing lines."""
     style = Style(color)
     blocks = ["\n".join(_block(diagnostic, style)) + "\n\n" for diagnostic in report.diagnostics]
-    closing = "" if quiet else "".join(f"{line}\n" for line in _done(report, style)) + "\n".join(_closing(report, style)) + "\n"
-    return "".join(blocks) + closing
+    closing = [] if quiet else [*_done(report, style), *_closing(report, style)]
+    return "".join(blocks) + "".join(f"{line}\n" for line in closing)
 
 
 def _block(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _closing(report: Report, style: Style) -> Iterator[str]:
         yield f"{', '.join(counts)} in {files}{suppressed}"
     elif report.checked:
         yield f"{style.paint('green', 'No problems')} in {files}{suppressed}"
-    else:
+    elif not any(file.status == "failed" for file in report.files):
         yield "No training configs found"
     if report.fixed is not None:
         yield from _balance(report, report.fixed)

@@ -35,7 +35,7 @@ NEW_BLOCK: dict[int, dict[str, object]] = {
 }
 """What a block that is written anew gets besides, by FSDP version."""
 
-NUMBERS = {Sharding.FULL_SHARD: 1, Sharding.SHARD_GRAD_OP: 2, Sharding.NO_SHARD: 3, Sharding.HYBRID_SHARD: 4, Sharding.HYBRID_SHARD_ZERO2: 5}
+NUMBERS = {sharding: number for number, sharding in enumerate(Sharding, start=1)}
 """The strategies as releases before 0.26.0 want them."""
 
 _IMPOSSIBLE = {
@@ -61,7 +61,7 @@ class Accelerate(Writer):
         _switch(draft)
         body = _second(draft, wish) if wish.version == 2 else _first(draft, wish)
         extras = {key: value for key, value in NEW_BLOCK[wish.version].items() if draft.knows(*BLOCK, key)}
-        draft.block(BLOCK, body, extras, after="distributed_type")
+        draft.block(BLOCK, _new(draft, wish, body), extras, after="distributed_type")
         _tidy(draft, wish)
         if wish.replicas > 1:
             _hybrid(draft, wish)
@@ -113,6 +113,20 @@ def _state_dict(draft: Draft, wish: Wish) -> StateDict:
     if kept.is_written and kept.value in (StateDict.FULL, StateDict.SHARDED):
         return kept.value
     return StateDict.SHARDED if kept.is_written and kept.value is StateDict.LOCAL else StateDict.FULL
+
+
+def _new(draft: Draft, wish: Wish, body: dict[str, object]) -> dict[str, object]:
+    """Of a body what a block of the same FSDP version does not say already, if only by default."""
+    plan = draft.plan
+    if plan.fsdp.value is not True or plan.fsdp_version.value != wish.version or not draft.value(*BLOCK):
+        return body
+    same = {
+        "fsdp_reshard_after_forward": plan.sharding.value is wish.sharding,
+        "fsdp_auto_wrap_policy": plan.wrap_policy.value is Wrap.TRANSFORMER,
+        "fsdp_offload_params": plan.offload.value is wish.offload,
+        "fsdp_state_dict_type": wish.state_dict in (None, plan.state_dict.value),
+    }
+    return {key: value for key, value in body.items() if draft.has(*BLOCK, key) or not same.get(key)}
 
 
 def _tidy(draft: Draft, wish: Wish) -> None:

@@ -62,7 +62,8 @@ def misses(wish: Wish, plan: Plan) -> Iterable[str]:
         found = plan.fact(decision).value
         # A decision that a dialect leaves to code is silent in every file of it.
         if found != value and not (found is None and decision in ("wrap_policy", "state_dict")):
-            yield f"{decision} would be {_shown(found)} instead of {_shown(value)}"
+            known = f"would be {_shown(found)} instead of {_shown(value)}"
+            yield f"{decision} {known}" if found is not None else f"nothing in the text would tell that {decision} is {_shown(value)}"
     if plan.deepspeed.value is True:
         yield "DeepSpeed would still be on"
     if (plan.dp_replicate.value or 1) != wish.replicas:

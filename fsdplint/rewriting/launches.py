@@ -35,6 +35,8 @@ def rewriting(job: Job, aim: Aim) -> Rewriting | None:
         raise Refused(f"{file.document.path} decides how to shard, and it is not among the given files")
     if any(problem.fatal for problem in file.document.problems):
         raise Refused("the file cannot be read: mend its syntax first")
+    if file.dialect.predates(file.document):
+        raise Refused("the file is written for a generation of the framework that no known release reads")
     wishes = {point: _wish(job, file, aim, point) for point in points}
     if all(wish is None for wish in wishes.values()):
         return None
@@ -72,6 +74,7 @@ def _wish(job: Job, file: ConfigFile, aim: Aim, versions: Versions) -> Wish | No
     for version in (2, 1) if aim.version is None else (aim.version,):
         if aim.preset is not None:
             wish = wish_for(aim.preset, version)
+            wish = wish if writer(file.dialect).wraps else wish._replace(wrap=None)
         else:
             plan = plans_of(job.launch, job.target, versions)[0]
             found = migration(plan, version)
@@ -110,5 +113,7 @@ def _only_in_json(job: Job) -> list[str]:
     return notes
 
 
-_SHARDING = frozenset({"zero_optimization", "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer", "steps_per_print", "wall_clock_breakdown"})
+_SHARDING = frozenset(
+    {"zero_optimization", "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer", "steps_per_print", "wall_clock_breakdown"}
+)
 """Keys of the JSON that say how to shard, or how to report."""

@@ -118,7 +118,10 @@ class _Work:
         errors = _errors(self._trial(group, contents))
         if errors:
             first = errors[0]
-            raise Refused(f"the result would have an error: {first.code} {f'{first.key}: ' if first.key else ''}{first.message}")
+            own = {(error.code, error.key) for error in _errors(self._trial(group, self.contents))}
+            is_own = (first.code, first.key) in own
+            what = "the file has an error that is to be mended first" if is_own else "the result would have an error"
+            raise Refused(f"{what}: {first.code} {f'{first.key}: ' if first.key else ''}{first.message}")
         return contents
 
     def _trial(self, group: Group, contents: dict[str, bytes]) -> Trial:

@@ -84,7 +84,7 @@ class Trainer(Writer):
         if body is None:
             return f"{release} builds FSDP1 only; write fsdp_version: 2 in an accelerate file, where the script is started with one"
         if wish.replicas > 1:
-            return "TrainingArguments cannot say how large the replicas of a hybrid strategy are; an accelerate file can (parallelism_config)"
+            return "TrainingArguments has no hybrid sharding for FSDP2; an accelerate file can say it (parallelism_config)"
         if wish.sharding in body.lost:
             return f"{release} turns {wish.sharding.value} of FSDP1 into FULL_SHARD"
         return too_old_for_fsdp2(draft.versions) if wish.version == 2 else None
@@ -158,7 +158,8 @@ def _other_optimizer(draft: Draft) -> None:
     new = OPTIMIZERS.get(str(old))
     if new:
         draft.put(("optim",), new)
-        draft.note(f"`optim: {old}` fails at its first step with FSDP2: the file says {new} now" + (", which needs torchao" if "8bit" in new else ""))
+        needs = ", which needs torchao" if "8bit" in new else ""
+        draft.note(f"`optim: {old}` fails at its first step with FSDP2: the file says {new} now{needs}")
 
 
 def _values(draft: Draft, wish: Wish, body: Body) -> dict[str, object]:

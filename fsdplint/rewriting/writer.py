@@ -10,11 +10,16 @@ if TYPE_CHECKING:
     from fsdplint.target import Versions
 
 FSDP2_FLOORS = ("torch>=2.6.0", "accelerate>=1.7.0")
-"""What FSDP2 through accelerate needs; 1.6.0 does it too, but not with whole state dicts (utils/constants.py and dataclasses.py of 1.7.0)."""
+"""What FSDP2 through accelerate needs; 1.6.0 has it without whole state dicts (utils/constants.py and dataclasses.py of 1.7.0)."""
 
 
 class Writer:
-    """How one dialect states sharding: what hinders a wish there, and the changes that write it."""
+    """How one dialect states sharding: what hinders a wish there, and the changes that write it.
+
+    ``wraps``: whether its files can say that transformer layers are wrapped, without naming a class.
+    """
+
+    wraps: bool = True
 
     def hindrance(self, draft: Draft, wish: Wish) -> str | None:
         """Why the releases at hand cannot do what is wished; None where they can."""

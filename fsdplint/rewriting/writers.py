@@ -18,11 +18,6 @@ REFUSALS = {
     "deepspeed": "a DeepSpeed JSON starts nothing by itself: rewrite the file that names it",
     "nemo-automodel": "NeMo AutoModel builds its strategy from classes named in the file, for which there is no preset yet",
     "verl": "verl shards each of its models in a way of its own, for which there is no preset yet",
-    "ms-swift": "there is no preset for ms-swift yet: write `fsdp: fsdp2` instead of `deepspeed`",
-    "lightning": "there is no preset for Lightning yet: write `strategy: fsdp` by hand",
-    "torchtitan": "there is no preset for torchtitan yet: set parallelism.fsdp_reshard_after_forward by hand",
-    "torchtune": "there is no preset for torchtune yet: set fsdp_reshard_after_forward and fsdp_cpu_offload by hand",
-    "composer": "there is no preset for Composer yet: set fsdp_config.sharding_strategy by hand",
 }
 """Why the files of a dialect are not rewritten, and what to do instead."""
 
@@ -33,6 +28,7 @@ FORMS = {
     "Megatron": "Megatron has its own parallelism, which FSDP cannot take over",
     "Benchmark": "the file lists runs of Megatron",
     "FsdpFile": "the file holds FSDP's options alone: rewrite the training file that names it",
+    "Nemo": "NeMo builds its strategy in code from model.fsdp: there is no preset for it",
     "ForeignFile": "the file holds FSDP's options alone: rewrite the training file that names it",
 }
 """Forms of a dialect that start no training with FSDP, by their class."""
@@ -78,10 +74,31 @@ def _axolotl() -> Writer:
     return Axolotl()
 
 
+def _ms_swift() -> Writer:
+    from fsdplint.rewriting.ms_swift import MsSwift
+
+    return MsSwift()
+
+
+def _native(name: str) -> Callable[[], Writer]:
+    def build() -> Writer:
+        from fsdplint.rewriting import torch_native
+
+        found: Writer = getattr(torch_native, name)()
+        return found
+
+    return build
+
+
 _WRITERS: dict[str, Callable[[], Writer]] = {
     "accelerate": _accelerate,
     "hf-trainer": _trainer,
     "trl": _trainer,
     "llama-factory": _llama_factory,
     "axolotl": _axolotl,
+    "ms-swift": _ms_swift,
+    "lightning": _native("Lightning"),
+    "torchtitan": _native("Torchtitan"),
+    "torchtune": _native("Torchtune"),
+    "composer": _native("Composer"),
 }

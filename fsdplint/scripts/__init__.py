@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .launches import Script, launches
+from .launches import Script, ScriptLaunch, launches
 
-__all__ = ["Script", "launches"]
+__all__ = ["Script", "ScriptLaunch", "launches"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fsdplint.scripts.words import ENDS, Reader, Unreadable, Word
+from fsdplint.document import Span
+from fsdplint.scripts.words import ENDS, Piece, Reader, Unreadable, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,20 +57,29 @@ class _Script:
 
     def _word(self) -> None:
         word = self.reader.word()
-        name = word.literal
-        if not self.words and word.is_plain and name in _OPENING:
-            self.open.append(name or "")
-        elif not self.words and word.is_plain and name in _CLOSING and self.open:
+        name = self.text[slice(*word.span)]
+        is_first = not self.words
+        if name == "{" and self._written()[:1] == ["function"]:
+            self.words = []
+            self.open.append(name)
+        elif is_first and name in _OPENING:
+            self.open.append(name)
+        elif is_first and name in _CLOSING and self.open:
             self.open.pop()
-        is_number = bool(name) and str(name).isdigit() and self.text[word.span.end : word.span.end + 1] in ("<", ">")
-        if not is_number and not (not self.words and word.is_plain and name in _BEFORE):
+        is_number = name.isdigit() and self.text[word.span.end : word.span.end + 1] in ("<", ">")
+        if not is_number and not (not self.words and name in _BEFORE):
             self.words.append(word)
+
+    def _written(self) -> list[str]:
+        return [self.text[slice(*word.span)] for word in self.words]
 
     def _redirection(self) -> None:
         """Skip an operator and the word after it; the text that ``<<`` announces is skipped at the end of the line."""
         reader, text = self.reader, self.text
         if text.startswith(("<(", ">("), reader.place):
-            raise Unreadable
+            start, reader.place = reader.place, reader.closing(reader.place + 2, ")")
+            self.words.append(Word((Piece("", "_", True),), Span(start, reader.place)))
+            return
         heredoc = None if text.startswith("<<<", reader.place) else _HEREDOC.match(text, reader.place)
         if heredoc is not None:
             self.heredocs.append((heredoc[3], heredoc[1] == "-"))
@@ -86,8 +96,9 @@ class _Script:
     def _operator(self) -> Iterator[Simple]:
         reader = self.reader
         char, pair = self.text[reader.place], self.text[reader.place : reader.place + 2]
+        is_going_on = char == "|" or (char == "\n" and not self.words)
         yield from self._end()
-        self.is_chained = pair in ("&&", "||") or (self.is_chained and char == "|")
+        self.is_chained = pair in ("&&", "||") or (self.is_chained and is_going_on)
         reader.place += 2 if pair in ("&&", "||", ";;", "|&") else 1
         if char == "(":
             self.open.append("(")
@@ -103,7 +114,10 @@ class _Script:
 
     def _skip_heredocs(self) -> None:
         for name, is_indented in self.heredocs:
-            end = re.compile(rf"^{'[\t]*' if is_indented else ''}{re.escape(name)}\r?$", re.MULTILINE).search(self.text, self.reader.place)
+            exact, indented = (rf"^{blanks}{re.escape(name)}\r?$" for blanks in ("\\t*" if is_indented else "", "[ \\t]*"))
+            text, place = self.text, self.reader.place
+            # Within YAML the whole script is indented.
+            end = re.compile(exact, re.MULTILINE).search(text, place) or re.compile(indented, re.MULTILINE).search(text, place)
             if end is None:
                 raise Unreadable
             self.reader.place = end.end()

@@ -21,9 +21,10 @@ class Unreadable(Exception):
 
 
 class Piece(NamedTuple):
-    """A part of a word: literal ``text``, or (``name`` not empty) an expansion of a variable, ``_`` for anything else that only a run tells.
+    """A part of a word: literal ``text``, or (``name`` not empty) an expansion of a variable, ``_`` for all else that only a run tells.
 
-    ``quoted``: it is one word, whatever it expands to. ``default``: of ``${name:-default}``. ``is_array``: all items (``${name[@]}``, ``$@``).
+    ``quoted``: it is one word, whatever it comes to. ``default``: of ``${name:-default}``. ``is_array``: all items (``${name[@]}``,
+    ``$@``).
     """
 
     text: str
@@ -74,7 +75,7 @@ class Reader:
         text, start = self.text, self.place
         pieces: list[Piece] = []
         while self.place < len(text) and text[self.place] not in BLANK and text[self.place] not in ENDS:
-            if text.startswith(("\\\n", "\r\n"), self.place):
+            if text.startswith(("\\\n", "\\\r\n", "\r\n"), self.place):
                 break
             pieces += self._pieces()
         written = text[start : self.place]
@@ -151,26 +152,27 @@ class Reader:
             self.place = self._after(text.find("`", start + 1))
             return Piece("", "_", quoted)
         if text.startswith("$(", start):
-            self.place = self._closing(start + 2, ")")
+            self.place = self.closing(start + 2, ")")
             source = text[start : self.place]
             return Piece(".", "", True) if _OWN_FOLDER.fullmatch(source) and ".." not in source else Piece("", "_", quoted)
         if text.startswith("${", start):
-            self.place = self._closing(start + 2, "}")
+            self.place = self.closing(start + 2, "}")
             return _parameter(text[start + 2 : self.place - 1], quoted)
         name = _NAME.match(text, start + 1)
         if name is not None:
             self.place = name.end()
             return Piece("", name.group(), quoted)
         special = text[start + 1 : start + 2]
-        if special in ("'", '"') and not quoted:
-            raise Unreadable  # text in C's notation, or to be translated
+        if special in ("'", '"') and not quoted:  # text in C's notation, or to be translated
+            self.place = self.closing(start + 2, special)
+            return Piece("", "_", True)
         if special and (special in "@*#?$!-" or special.isdigit()):
             self.place += 2
             return Piece("", "_", quoted, None, special in "@*")
         self.place += 1
         return Piece("$", quoted=True)
 
-    def _closing(self, place: int, bracket: str) -> int:
+    def closing(self, place: int, bracket: str) -> int:
         """The place after the bracket that closes what is open at a place."""
         text = self.text
         while place < len(text):
@@ -179,14 +181,14 @@ class Reader:
                 return place + 1
             if char == "\\":
                 place += 2
-            elif char == "'" and bracket != '"':
+            elif char == "'" and bracket not in ("'", '"'):
                 place = self._after(text.find("'", place + 1))
-            elif char == '"':
-                place = self._closing(place + 1, '"')
+            elif char == '"' and bracket != "'":
+                place = self.closing(place + 1, '"')
             elif char == "(" and bracket == ")":
-                place = self._closing(place + 1, ")")
-            elif text.startswith(("$(", "${"), place):
-                place = self._closing(place + 2, ")" if text[place + 1] == "(" else "}")
+                place = self.closing(place + 1, ")")
+            elif text.startswith(("$(", "${"), place) and bracket != "'":
+                place = self.closing(place + 2, ")" if text[place + 1] == "(" else "}")
             else:
                 place += 1
         raise Unreadable

@@ -45,7 +45,7 @@ class UnslothWithFsdp(Rule):
         plan = context.plan
         if plan.backend.value != "unsloth" or plan.backend.place is None or plan.fsdp.value is not True:
             return
-        claim = context.consequence(self, plan.backend)
+        claim = context.consequence(self, plan.backend, across=True)
         if claim:
             related = noted(plan.fsdp, "FSDP is switched on here")
             yield self.claimed(claim, plan.backend.place, "unsloth with FSDP", related=related)
@@ -85,7 +85,7 @@ class UnslothWithDeepspeed(Rule):
         plan = context.plan
         if plan.backend.value != "unsloth" or plan.backend.place is None or not _shards_parameters(context):
             return
-        claim = context.consequence(self, plan.backend)
+        claim = context.consequence(self, plan.backend, across=True)
         if claim:
             related = noted(plan.deepspeed_config, "ZeRO-3 is chosen here")
             yield self.claimed(claim, plan.backend.place, "unsloth with DeepSpeed ZeRO-3", related=related)
@@ -134,7 +134,7 @@ class BackendWithoutFsdp(Rule):
         plan = context.plan
         if plan.backend.value in (None, "unsloth", "transformers") or plan.backend.place is None or plan.fsdp.value is not True:
             return
-        claim = context.consequence(self, plan.backend)
+        claim = context.consequence(self, plan.backend, across=True)
         if claim:
             related = noted(plan.fsdp, "FSDP is switched on here")
             yield self.claimed(claim, plan.backend.place, f"FSDP with the {plan.backend.value} backend", related=related)

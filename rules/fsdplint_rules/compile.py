@@ -82,7 +82,7 @@ class CompileWithDeepspeed(Rule):
         switch = plan.fsdp2_compile if plan.fsdp2_compile.value is True else plan.compile
         if switch.value is not True or switch.place is None or not (plan.deepspeed.value or plan.deepspeed_config.value):
             return
-        claim = context.consequence(self, switch)
+        claim = context.consequence(self, switch, across=True)
         if claim:
             place = plan.deepspeed.place or plan.deepspeed_config.place
             yield self.claimed(

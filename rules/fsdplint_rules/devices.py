@@ -45,7 +45,7 @@ class FsdpNeedsAccelerator(Rule):
         plan = context.plan
         if plan.fsdp.value is not True or plan.device.value is None:
             return
-        claim = context.consequence(self, plan.fsdp)
+        claim = context.consequence(self, plan.fsdp, across=True)
         if claim:
             related = noted(plan.device, f"the device is {plan.device.value}")
             fault = f"FSDP on {plan.device.value}" + ("" if plan.device.place else f" ({plan.device.source})")

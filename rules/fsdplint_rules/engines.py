@@ -58,7 +58,7 @@ class FsdpWithDeepspeed(Rule):
         if apart and winner.place and winner.place.document is context.document:
             loser, winner = winner, loser
         # Over two files it is the main file's reader that meets both engines.
-        claim = context.consequence(self) if apart else context.consequence(self, loser)
+        claim = context.consequence(self) if apart else context.consequence(self, loser, across=True)
         if claim and loser.place and winner.place:
             yield self.claimed(
                 claim,
@@ -152,7 +152,7 @@ class VersionConflict(Rule):
             return
         rival = version.contradicted
         if rival and rival.place:
-            claim = context.consequence(self, rival)
+            claim = context.consequence(self, rival, across=True)
             if claim:
                 related = [(version.place, f"FSDP{version.value} runs" if version.value else "this one wins")]
                 yield self.claimed(
@@ -253,8 +253,8 @@ class LaunchDisagreement(Rule):
                 continue
             what = decision.replace("_", " ")
             if fact.place:
-                is_flag = context.launch.command is not None and fact.place.document is context.launch.command.document
-                message = f"{what} is {spoken(rival)} here and {spoken(fact)} in {fact.place.document.path}, which wins"
+                is_flag = context.launch.command is not None and fact.place.origin.document is context.launch.command.document
+                message = f"{what} is {spoken(rival)} here and {spoken(fact)} in {fact.place.origin.document.path}, which wins"
                 yield self.finding(rival.place, message, outcome="advice" if is_flag else None, related=[(fact.place, "this one wins")])
             elif decision == "precision":
                 yield self.finding(rival.place, f"{what} is {spoken(rival)} here, and the {fact.source} wins: {spoken(fact)}")

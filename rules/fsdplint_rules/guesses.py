@@ -11,8 +11,14 @@ if TYPE_CHECKING:
     from fsdplint.rule import Context
 
 
+_MANY = 2000
+"""Keys of a file from which no guess is made: no config that people write has so many, and each guess costs."""
+
+
 def guess(context: Context, item: Written) -> str | None:
     """The nearest key that the releases at hand know in the same object; None where none comes near."""
+    if len(context.written) > _MANY:
+        return None
     options = (Option((*item.owner_path, name), schema, item.owner) for name, schema in item.owner.get("properties", {}).items())
     names = [option.name for option in options if is_known(option, context.versions)]
     prefix = item.owner.get("x-prefix", "")

@@ -14,6 +14,9 @@ from fsdplint_rules.hf_trainer import PLAIN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NAMING_LAUNCHER = (("accelerate_config",), ("--accelerate_config",), ("--accelerate-config",))
+"""Where TRL is told the accelerate file that it launches with, in a file and on the command line."""
+
 
 class KeySpeltTwice(Rule):
     """## What it does
@@ -99,7 +102,7 @@ class RamEfficientNeedsLauncher(Rule):
             or not context.versions.has("transformers>=5.0")
         ):
             return
-        if any(file.dialect.name == "accelerate" for file in context.launch.members) or loading.place.path == ("accelerate_config",):
+        if any(file.dialect.name == "accelerate" for file in context.launch.members) or loading.place.path in NAMING_LAUNCHER:
             return
         text = "cpu_ram_efficient_loading saves no memory here: from_pretrained only heeds it under `accelerate launch` with an FSDP config"
         yield self.finding(loading.place, text, help="switch FSDP on in the accelerate file")

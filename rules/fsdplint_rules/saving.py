@@ -102,7 +102,7 @@ class ShardedStateDictBlocksSaving(Rule):
             or plan.save_only_model.place is None
         ):
             return
-        claim = context.consequence(self, plan.save_only_model)
+        claim = context.consequence(self, plan.save_only_model, across=True)
         if claim:
             state = plan.state_dict
             fault = "save_only_model with SHARDED_STATE_DICT" + ("" if state.place else f" ({state.source})")

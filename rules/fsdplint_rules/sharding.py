@@ -105,11 +105,8 @@ class NothingToShard(Rule):
         certain = context.launch.command is not None or not plan.processes.is_written
         outcome = "misleads" if certain else "ignored"
         if processes == 1 or processes < machines:
-            says = (
-                "FSDP over one process shards nothing: torch switches to NO_SHARD"
-                if processes == 1
-                else "fewer processes than machines: no process starts"
-            )
+            alone = "torch switches to NO_SHARD" if plan.fsdp_version.value == 1 else "the one process holds the whole model"
+            says = f"FSDP over one process shards nothing: {alone}" if processes == 1 else "fewer processes than machines: no process starts"
             yield self.finding(at, says, outcome=outcome, help="start at least two processes (num_processes, or the launcher's flag)")
         elif processes % machines and plan.processes.is_written:
             started = processes // machines * machines

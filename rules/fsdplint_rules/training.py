@@ -51,7 +51,7 @@ class DoubleCheckpointing(Rule):
         ours, theirs = plan.activation_checkpointing, plan.gradient_checkpointing
         if plan.fsdp.value is not True or ours.value is not True or theirs.value is not True or not (ours.place or theirs.place):
             return
-        claim = context.consequence(self, theirs)
+        claim = context.consequence(self, theirs, across=True)
         if not claim:
             return
         at, other, name = (theirs.place, ours.place, "FSDP's activation checkpointing") if theirs.place else (ours.place, None, "")

@@ -246,6 +246,8 @@ def _shown(value: object, schema: dict[str, Any] | None = None) -> str:
         return f"the boolean {str(value).lower()}"
     if isinstance(value, str):
         return f'the text "{value}"'
+    if isinstance(value, int) and value.bit_length() > 256:
+        return "a number of that size"
     if isinstance(value, list) and "array" in (schema or {}).get("type", ()):
         return f"the list {value}"
     return "a list" if isinstance(value, list) else "a mapping" if isinstance(value, dict) else f"`{value}`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from linting import SHARED
@@ -10,6 +10,9 @@ from test_rule_pages import BAD, Example, path_of
 
 from fsdplint.fixing import fix
 from fsdplint.request import Request
+
+if TYPE_CHECKING:
+    from fsdplint.diagnostics import Diagnostic
 
 ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\nfsdp_config:\n"
 AXOLOTL = "base_model: org/model\ndatasets: [{path: org/data, type: alpaca}]\nmicro_batch_size: 1\n"
@@ -34,7 +37,16 @@ def titan(text: str) -> str:
     return TITAN + text
 
 
+HF = "output_dir: out\nper_device_train_batch_size: 1\nfsdp: true\n"
+
 SAFE = [
+    pytest.param(
+        "FSD005",
+        HF + "learning_rate: 1e-5 # c\nnum_train_epochs: '3'\n",
+        HF + "learning_rate: 1.0e-05 # c\nnum_train_epochs: 3\n",
+        {},
+        id="numbers that YAML reads as text",
+    ),
     pytest.param(
         "FSD404",
         accelerate("fsdp_backward_prefetch_policy: BACKWARD_PRE # c"),
@@ -185,9 +197,26 @@ UNSAFE = [
     pytest.param(
         "FSD007",
         "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\n",
-        "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\ndistributed_type: FSDP\n",
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\n",
         {},
         id="an FSDP block that nothing switches on",
+    ),
+]
+
+UNSAFE += [
+    pytest.param(
+        "FSD006",
+        HF + "fsdp_offload_params: true\nfsdp_config:\n  version: 2 # c\n",
+        HF + "fsdp_config:\n  version: 2 # c\n  cpu_offload: true\n",
+        {},
+        id="an option of accelerate's file beside TrainingArguments",
+    ),
+    pytest.param(
+        "FSD005",
+        HF + 'bf16: "false"\n',
+        HF + "bf16: false\n",
+        {},
+        id="a quoted boolean that counts as true",
     ),
 ]
 
@@ -255,15 +284,23 @@ def test_real_files_lose_nothing_by_safe_fixes() -> None:
     report = result.outcome.report
     assert report.fixed
     assert len(result.changes) > 50
-    before = fix(Request(paths=tuple(change.location for change in result.changes), isolated=True), dry=True, unsafe=False)
-    assert {change.location: change.new for change in before.changes} == {change.location: change.new for change in result.changes}
     for change in result.changes:
         old, new = change.old.decode(), change.new.decode()
+        assert replayed(old, [d for d in report.fixed if d.path == change.path]) == new, change.path
         assert old.count("#") == new.count("#"), change.path
         assert len(old.splitlines()) - len(new.splitlines()) in range(8), change.path
         after, fixed, left = mended(new, unsafe=False, path=change.path)
         assert (after, fixed) == (new, []), change.path
         assert len(left) < len(mended_codes(old, change.path)), change.path
+
+
+def replayed(text: str, fixed: list[Diagnostic]) -> str:
+    """A text after the edits of its fixes, one fix after the other, and nothing else."""
+    bom, text = text[: text.startswith("\ufeff")], text.removeprefix("\ufeff")
+    for diagnostic in fixed:
+        for edit in sorted(diagnostic.fix.edits if diagnostic.fix else (), key=lambda edit: -edit.start):
+            text = text[: edit.start] + edit.text + text[edit.end :]
+    return bom + text
 
 
 def mended_codes(text: str, path: str) -> list[str]:

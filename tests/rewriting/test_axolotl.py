@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.linting import read
+from tests.rewriting.rewrites import rewritten
+
+TARGET = ("axolotl==0.19.0",)
+PLAIN = """\
+base_model: meta-llama/Llama-3.1-8B
+datasets:
+  - path: a/b
+    type: alpaca
+sequence_len: 2048
+micro_batch_size: 1
+gradient_accumulation_steps: 2
+optimizer: adamw_torch
+"""
+FIRST = f"""\
+{PLAIN}fsdp:
+  - full_shard  # all of it
+  - auto_wrap
+fsdp_config:
+  fsdp_limit_all_gathers: true
+  # in bytes
+  fsdp_offload_params: true
+  fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer
+special_tokens:
+  pad_token: "x"
+"""
+
+
+def test_plain_files_get_the_block() -> None:
+    assert rewritten(PLAIN, "shard_grad", target=TARGET).text == (
+        f"{PLAIN}fsdp_version: 2\nfsdp_config:\n"
+        "  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  offload_params: false\n"
+        "  reshard_after_forward: false\n  state_dict_type: FULL_STATE_DICT\n"
+    )
+
+
+@pytest.mark.parametrize("start", [PLAIN, FIRST, PLAIN + "deepspeed: ds/zero2.json\n"])
+@pytest.mark.parametrize(
+    ("preset", "sharding", "offload"),
+    [("full_shard", "FULL_SHARD", False), ("shard_grad", "SHARD_GRAD_OP", False), ("full_offload", "FULL_SHARD", True)],
+)
+def test_every_start_comes_to_the_preset(start: str, preset: str, sharding: str, offload: bool) -> None:
+    result = rewritten(start, preset, target=TARGET)
+    assert result.refusal is None
+    plan = read(result.text, dialect="axolotl", target=TARGET)
+    assert (plan.fsdp.value, plan.fsdp_version.value, plan.sharding.value.value, plan.offload.value) == (True, 2, sharding, offload)
+    assert "deepspeed" not in result.text
+
+
+def test_a_migration_keeps_offload_classes_and_comments() -> None:
+    assert rewritten(FIRST, version=2, target=TARGET).text == (
+        f"{PLAIN}fsdp_version: 2\nfsdp_config:\n  # in bytes\n"
+        "  offload_params: true\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  state_dict_type: FULL_STATE_DICT\n"
+        "  transformer_layer_cls_to_wrap: LlamaDecoderLayer\n  reshard_after_forward: true\n"
+        'special_tokens:\n  pad_token: "x"\n'
+    )
+
+
+def test_preference_training_on_a_quantized_model_is_refused() -> None:
+    result = rewritten(PLAIN + "rl: dpo\nload_in_4bit: true\nadapter: qlora\n", "full_shard", target=TARGET)
+    assert result.refusal == "axolotl refuses `rl: dpo` on a quantized model with FSDP2"
+
+
+def test_eight_bit_adam_becomes_torchs() -> None:
+    text = rewritten(PLAIN.replace("adamw_torch", "adamw_bnb_8bit"), "full_shard", target=TARGET).text
+    assert "optimizer: adamw_torch_8bit\n" in text
+
+
+def test_fsdp1_is_for_old_releases_and_fsdp2_for_new_ones() -> None:
+    assert "loses the strategy" in (rewritten(PLAIN, "full_shard", 1, target=TARGET).refusal or "")
+    old = rewritten(PLAIN, "full_shard", target=("axolotl==0.8.0",)).text
+    assert old.startswith(f"{PLAIN}fsdp:\n")
+    assert "fsdp_version" not in old
+
+
+def test_a_mesh_with_replicas_is_no_preset() -> None:
+    text = PLAIN + "fsdp_version: 2\ndp_replicate_size: 2\ndp_shard_size: 4\nfsdp_config:\n  offload_params: false\n"
+    assert rewritten(text, "full_shard", target=TARGET).refusal == "the mesh would hold 2 replicas instead of 1"

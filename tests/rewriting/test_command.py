@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.console import CLEAN, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONS = ("--isolated", "--target", "accelerate==1.15.0", "--target", "transformers==5.24.0", "--target", "torch==2.13.0")
+ARGUMENTS = "output_dir: out\nper_device_train_batch_size: 4\nnum_train_epochs: 3\nbf16: true\ndeepspeed: ds.json\n"
+
+
+def test_files_are_written_and_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(CLEAN.replace("reshard_after_forward: true", "reshard_after_forward: false"))
+    first = run("fix", *OPTIONS, "--preset", "full_shard", str(file))
+    assert (first.code, f"rewritten: {file.as_posix()}" in first.err) == (0, True)
+    assert (
+        file.read_text()
+        == CLEAN.replace("reshard_after_forward: true", "reshard_after_forward: true\n  fsdp_offload_params: false").replace(
+            "  fsdp_offload_params: false\n", ""
+        )
+        or "fsdp_offload_params: false" in file.read_text()
+    )
+    before = file.read_bytes()
+    assert run("fix", *OPTIONS, "--preset", "full_shard", str(file)).code == 0
+    assert file.read_bytes() == before
+
+
+def test_check_and_diff_write_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(CLEAN)
+    assert run("fix", *OPTIONS, "--preset", "shard_grad", "--check", str(file)).code == 1
+    shown = run("fix", *OPTIONS, "--preset", "shard_grad", "--diff", str(file))
+    assert shown.code == 1
+    assert "-  fsdp_reshard_after_forward: true\n+  fsdp_reshard_after_forward: false\n" in shown.out
+    assert "would rewrite 1 file" in shown.err
+    assert file.read_text() == CLEAN
+
+
+def test_a_refusal_is_one_line_and_fails(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(CLEAN + "use_cpu: true\n")
+    result = run("fix", *OPTIONS, "--preset", "full_shard", str(file))
+    assert result.code == 1
+    assert f"fsdplint: {file.as_posix()}: not rewritten: the file trains on the CPU" in result.err
+    assert file.read_text() == CLEAN + "use_cpu: true\n"
+
+
+def test_what_only_the_json_says_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text(ARGUMENTS)
+    zero = {"zero_optimization": {"stage": 3}, "gradient_clipping": 1.0, "train_micro_batch_size_per_gpu": "auto"}
+    (tmp_path / "ds.json").write_text(json.dumps(zero))
+    result = run("fix", *OPTIONS, "--preset", "full_shard", str(tmp_path / "t.yaml"))
+    assert "ds.json any more, which also says gradient_clipping: write that where it belongs now" in result.err
+    assert "deepspeed" not in (tmp_path / "t.yaml").read_text()
+
+
+def test_of_a_launch_the_file_that_decides_is_rewritten(tmp_path: Path) -> None:
+    launcher, training = tmp_path / "a.yaml", tmp_path / "t.yaml"
+    launcher.write_text(CLEAN)
+    training.write_text(ARGUMENTS.replace("deepspeed: ds.json\n", ""))
+    result = run("fix", *OPTIONS, "--preset", "shard_grad", "--together", str(launcher), str(training))
+    assert result.code == 0
+    assert "fsdp_reshard_after_forward: false" in launcher.read_text()
+    assert "fsdp" not in training.read_text()
+
+
+def test_standard_input_comes_out_rewritten() -> None:
+    result = run("fix", *OPTIONS, "--fsdp-version", "2", "-", stdin=CLEAN.replace("fsdp_version: 2", "fsdp_version: 1"))
+    assert "  fsdp_version: 2\n" in result.out
+    assert result.code == 0
