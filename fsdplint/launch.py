@@ -62,7 +62,7 @@ class Launch:
 
     def _override(self, command: Command) -> None:
         """Read the training files as the launch line overrides them."""
-        from fsdplint.overrides import overlaid
+        from fsdplint.overlay import overlaid
 
         seen = {file.document: overlaid(file.document, file.dialect, command) for file in self.files}
         changed = {old: new for old, new in seen.items() if new is not old}

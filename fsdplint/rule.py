@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
     from fsdplint.dialects import Claim, Dialect, Table, Written
     from fsdplint.document import Document, Path
-    from fsdplint.fixes import SymbolicFix
+    from fsdplint.fixes import SymbolicFix, described
     from fsdplint.launch import ConfigFile, Launch
     from fsdplint.plan import Plan
     from fsdplint.target import Target, Versions
+
+
+__all__ = ["Context", "Finding", "Pack", "Rule", "SymbolicFix", "described", "load_pack", "noted"]
 
 
 class Finding:
@@ -231,3 +234,12 @@ def load_pack(modules: Sequence[str] = ("fsdplint_rules",), dialects: Set[str] |
     """
     packs = [import_module(name) for name in modules]
     return Pack(rule for pack in packs for rule in (pack.rules_for(dialects) if hasattr(pack, "rules_for") else pack.RULES))
+
+
+def __getattr__(name: str) -> Any:
+    """What rules build fixes from; a check that finds nothing does not load it."""
+    if name in ("SymbolicFix", "described"):
+        from fsdplint import fixes
+
+        return getattr(fixes, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

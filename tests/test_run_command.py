@@ -173,6 +173,7 @@ def test_selection_and_settings_hold(folder: Path, started: list[list[str]]) -> 
     assert started == [list(CLASH)]
 
 
+@posix
 def test_a_command_that_is_not_there() -> None:
     ended = run("run", "--", "no-such-command")
     assert (ended.code, ended.out) == (127, "")

@@ -116,6 +116,8 @@ class Reader:
             self.place += 1
             return self._double()
         if char == "\\":
+            if self.place + 1 == len(text):
+                raise Unreadable
             found = Piece(text[self.place + 1 : self.place + 2], quoted=True)
             self.place += 2
             return [found]

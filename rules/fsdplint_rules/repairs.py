@@ -68,7 +68,7 @@ def all_renamed(document: Document, names: Sequence[tuple[Path, str]], *, is_saf
 
 
 def _fix(document: Document, is_safe: bool, *operations: Operation, says: str | None = None) -> SymbolicFix:
-    from fsdplint.fixes import SymbolicFix, described
+    from fsdplint.rule import SymbolicFix, described
 
     return SymbolicFix(says or " and ".join(map(described, operations)), is_safe, document, operations)
 

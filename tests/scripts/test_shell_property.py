@@ -12,7 +12,10 @@ from fsdplint.scripts.shell import commands
 from fsdplint.scripts.words import Unreadable
 
 CHARACTERS = "ab=1 \t\n\r\\'\"$`(){}[]<>|&;#*?~!@-é"
-PIECES = ["torchrun ", "accelerate launch ", "$X", "${X:-a}", "$(a)", "<<A\n", "\nA\n", "bash -c ", "X=", "X=(", ")", "\\\n", "\\\r\n", "eval "]
+PIECES = [
+    *("torchrun ", "accelerate launch ", "bash -c ", "eval ", "$X", "${X:-a}", "$(a)"),
+    *("<<A\n", "\nA\n", "X=", "X=(", ")", "\\\n", "\\\r\n"),
+]
 
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(CHARACTERS, max_size=4)), max_size=12).map("".join))
