@@ -1,7 +1,8 @@
 """What a launch line overrides in a training file: ``tune run R --config a.yaml optimizer.lr=1e-4``, ``train.py a.yaml --bf16 true``.
 
-How frameworks merge their command line was read in torchtune 0.6 config/_parse.py, llm-foundry (OmegaConf.from_cli), LLaMA-Factory 0.9.4
-hparams/parser.py (OmegaConf.from_cli), Hydra 1.3, jsonargparse 4, tyro 0.9, transformers 5 hf_argparser.py and trl 1.16 TrlParser.
+Read: torchtune 0.6.1 config/_utils.py, llamafactory 0.9.5 hparams/parser.py (OmegaConf.from_cli), ms-swift 4.6.0 cli/main.py (flags come
+after the file's) and trl 1.16.0 scripts/utils.py (flags beat the file). Of the other frameworks (Hydra, jsonargparse, tyro, llm-foundry,
+axolotl, scripts of one's own) the code has not been read: there a value that the line may override is taken for overridden.
 """
 
 from __future__ import annotations

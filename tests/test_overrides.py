@@ -136,7 +136,7 @@ class TestFlags:
         [
             (BOTH, "hf-trainer", "torchrun train.py file0.yaml"),
             (SWIFT, "ms-swift", "swift sft file0.yaml"),
-            (SWIFT, "ms-swift", "NPROC_PER_NODE=2 swift sft --config file0.yaml"),
+            (SWIFT, "ms-swift", "NPROC_PER_NODE=2 swift sft file0.yaml"),
         ],
     )
     def test_the_error_goes_with_the_value(self, text: str, dialect: str, line: str) -> None:

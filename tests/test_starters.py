@@ -41,6 +41,7 @@ def counts(line: str) -> tuple[int | None, int | None, bool]:
         ("FORCE_TORCHRUN=1 NPROC_PER_NODE=4 llamafactory-cli train file0.yaml", (4, None, False)),
         ("FORCE_TORCHRUN=1 NNODES=2 NPROC_PER_NODE=4 llamafactory-cli train file0.yaml", (8, 2, False)),
         ("CUDA_VISIBLE_DEVICES=0,1 llamafactory-cli train file0.yaml", (2, None, False)),
+        ("MIN_NNODES=1 MAX_NNODES=2 NPROC_PER_NODE=4 llamafactory-cli train file0.yaml", (None, None, False)),
         ("CUDA_VISIBLE_DEVICES=$GPUS llamafactory-cli train file0.yaml", (None, None, False)),
         ("NPROC_PER_NODE=4 CUDA_VISIBLE_DEVICES=0,1,2,3 swift sft file0.yaml", (4, None, False)),
         ("CUDA_VISIBLE_DEVICES=0,1 swift sft file0.yaml", (None, None, False)),
@@ -85,11 +86,17 @@ class TestAccelerateVariables:
         assert plan.fsdp.place is not None and plan.fsdp.place.path == ("ACCELERATE_USE_FSDP",)
 
     def test_version_1_is_the_default(self) -> None:
-        plan = self.plan("ACCELERATE_USE_FSDP=1 FSDP_SHARDING_STRATEGY=SHARD_GRAD_OP", command="python")
+        plan = self.plan("ACCELERATE_USE_FSDP=True FSDP_SHARDING_STRATEGY=SHARD_GRAD_OP", command="python")
         assert (plan.fsdp_version.value, plan.sharding.value) == (1, Sharding.SHARD_GRAD_OP)
 
     @pytest.mark.parametrize(
-        "variables", ["FSDP_VERSION=2", "ACCELERATE_USE_FSDP=false FSDP_VERSION=2", "ACCELERATE_USE_FSDP=$X FSDP_VERSION=2"]
+        "variables",
+        [
+            "FSDP_VERSION=2",
+            "ACCELERATE_USE_FSDP=false FSDP_VERSION=2",
+            "ACCELERATE_USE_FSDP=$X FSDP_VERSION=2",
+            "ACCELERATE_USE_FSDP=1 FSDP_VERSION=2",
+        ],
     )
     def test_nothing_without_the_switch(self, variables: str) -> None:
         plan = self.plan(variables)

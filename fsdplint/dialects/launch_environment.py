@@ -2,7 +2,8 @@
 
 ``ACCELERATE_USE_FSDP=true FSDP_VERSION=2 torchrun train.py a.yaml``.
 
-Read in accelerate 1.15.0 utils/dataclasses.py (the FSDP plugin) and accelerator.py. ``accelerate launch`` writes the same variables itself.
+The switch, which only the word true turns on, and the default version were read in accelerate 1.15.0 accelerator.py and
+utils/dataclasses.py. ``accelerate launch`` writes the same variables itself.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ def environment_plan(document: Document, versions: Versions) -> Plan | None:
     """What the variables before a command decide; None where they decide nothing."""
     plan = Plan()
     read_options(plan, _table(), document, versions)
-    known = word_bool(document.value((SWITCH,), "false"))
-    if known:
+    switch = str(document.value((SWITCH,), "false")).lower()
+    if switch == "true":
         plan.fsdp = plan.fsdp_options = Fact(True, Place(document, (SWITCH,)))
         _sharded(plan, document, versions)
-    elif known is None or not plan.precision.is_written:
+    elif switch != "false" or not plan.precision.is_written:
         return None
     else:
         precision, plan = plan.precision, Plan()

@@ -69,7 +69,7 @@ def _starter(words: Sequence[str], names: list[str]) -> Found:
 
 
 def _axolotl(words: Sequence[str], start: int) -> Found:
-    """``axolotl train a.yaml --launcher torchrun -- --nproc_per_node 2`` (axolotl 0.13 cli/main.py): the launcher's own words stand
+    """``axolotl train a.yaml --launcher torchrun -- --nproc_per_node 2`` (axolotl 0.19.0 cli/main.py): the launcher's own words stand
     behind ``--``; without a launcher it is accelerate's.
     """
     end = words.index("--", start) if "--" in words[start:] else len(words)

@@ -1,7 +1,7 @@
 """Launchers that start processes and decide nothing else: how many, on how many machines.
 
-Read in torch 2.8 distributed/run.py, torchtune 0.6 _cli/run.py, composer 0.32 cli/launcher.py, deepspeed 0.17 launcher/runner.py,
-LLaMA-Factory 0.9.4 launcher.py and ms-swift 4.6 cli/main.py.
+Read in composer 0.32.1 cli/launcher.py, llamafactory 0.9.5 launcher.py and ms-swift 4.6.0 cli/main.py. The flags of torchrun and of the
+deepspeed launcher have not been checked against a release.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ class FactoryLaunch(EnvironmentLaunch):
     """``llamafactory-cli train``, which starts one process for every GPU that it sees."""
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
-        """The visible GPUs count where nothing else is written."""
+        """The visible GPUs count where nothing else is written; of an elastic number of machines nothing is known."""
+        if document.has(("MIN_NNODES",)) or document.has(("MAX_NNODES",)):
+            return
         super().settle(plan, document, versions)
         visible = str(document.value(("CUDA_VISIBLE_DEVICES",), ""))
         if not plan.processes.is_written and re.fullmatch(r"\d+(,\d+)*", visible):

@@ -97,24 +97,19 @@ def launches(item: Input, given: Mapping[str, Input]) -> list[ScriptLaunch]:
     data = content(item)
     if not any(hint in data for hint in HINTS):
         return []
-    document, scripts = _script(item, data) if is_script(item) else _blocks(item, data)
+    source = decode(data, LIMIT)
+    document = Document(item.path, "command", "command", source, Reading(), 1)
+    scripts = [source.text] if is_script(item) else _blocks(item, data)
     found = [_launch(item, document, line, given) for script in scripts for line in _lines(script)]
     return [launch for launch in found if launch is not None]
 
 
-def _script(item: Input, data: bytes) -> tuple[Document, list[str]]:
-    source = decode(data, LIMIT)
-    return Document(item.path, "command", "command", source, Reading(reached=len(source.text)), 1), [source.text]
-
-
-def _blocks(item: Input, data: bytes) -> tuple[Document, list[str]]:
+def _blocks(item: Input, data: bytes) -> list[str]:
     """The scripts of a YAML file that is no training config itself."""
     from fsdplint.scripts.blocks import blocks
 
     document = parse(data, item.path)
-    if recognise(document) is not None or document.problems:
-        return document, []
-    return document, list(blocks(document))
+    return [] if recognise(document) is not None or document.problems else list(blocks(document))
 
 
 def _lines(script: str) -> list[Line]:

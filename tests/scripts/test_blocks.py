@@ -151,6 +151,13 @@ def test_files_that_a_block_names_join_the_launch(folder: Path) -> None:
     assert {(d["code"], d["path"]) for d in check(".").json["diagnostics"]} >= {("FSD102", "acc.yaml")}
 
 
+def test_comments_within_a_block_count(folder: Path) -> None:
+    above = "          # fsdplint: ignore[ACC201] known\n          accelerate launch"
+    write(folder, ci_yaml=WORKFLOW.replace("          accelerate launch", above, 1))
+    assert "ACC201" not in [d["code"] for d in check("ci.yaml").json["diagnostics"]]
+    assert check("ci.yaml").json["summary"]["suppressed"] > 0
+
+
 def test_a_training_config_is_no_script(folder: Path) -> None:
     write(folder, acc_yaml=CLEAN + "run: accelerate launch --use_fsdp --multi_gpu train.py\n")
     assert [d["code"] for d in check("acc.yaml").json["diagnostics"]] == ["FSD003"]
