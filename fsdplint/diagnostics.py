@@ -179,7 +179,7 @@ class Report(NamedTuple):
     files: tuple[FileStatus, ...]
     target: dict[str, TargetInfo]
     suppressed: int = 0
-    rules: dict[str, RuleInfo] = {}
+    rules: dict[str, RuleInfo] = {}  # noqa: RUF012 -- a NamedTuple default, never changed
     notes: tuple[str, ...] = ()
     device: str | None = None
     fixed: tuple[Diagnostic, ...] | None = None

@@ -104,9 +104,7 @@ def training_args(name: str) -> TrainingArgs:
     return {"fsdp": body["fsdp"], "fsdp_config": body["fsdp_config"]}
 
 
-def apply(
-    kwargs: dict[str, Any], fsdp_config: Mapping[str, object] | None, compile: bool | str = False
-) -> dict[str, Any]:
+def apply(kwargs: dict[str, Any], fsdp_config: Mapping[str, object] | None, compile: bool | str = False) -> dict[str, Any]:
     """Put what `training_args` returned into a trainer's keyword arguments; changes and returns ``kwargs`` itself.
 
     Without ``fsdp_config`` (None or empty) nothing changes, whatever ``compile`` says. Otherwise its ``fsdp`` and

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fsdplint.diagnostics import OUTCOMES, Place, Severity
-from fsdplint.plan import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Set
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from fsdplint.document import Document, Path
     from fsdplint.fixes import SymbolicFix, described
     from fsdplint.launch import ConfigFile, Launch
-    from fsdplint.plan import Plan
+    from fsdplint.plan import Fact, Plan
     from fsdplint.target import Target, Versions
 
 

@@ -37,7 +37,7 @@ def launch_of(*texts: str, dialects: Sequence[str | None] = (), paths: Sequence[
     return Launch(tuple(files), read_command(line) if line else None)
 
 
-def target_of(target: Sequence[str] = (), device: str | None = None, gpus: int | None = None):  # noqa: ANN201
+def target_of(target: Sequence[str] = (), device: str | None = None, gpus: int | None = None):
     return resolve_target(options=list(target), settings={}, start=None, device=device, gpus=gpus, python=None, isolated=True)
 
 
@@ -81,4 +81,3 @@ def told(diagnostics: list[Diagnostic]) -> list[tuple[str, str, str | None]]:
 def marked(text: str, diagnostic: Diagnostic) -> str:
     """The very characters that a diagnostic points at."""
     return text[diagnostic.range.start.offset : diagnostic.range.end.offset]
-

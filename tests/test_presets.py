@@ -24,21 +24,14 @@ UNKNOWN = "Options: full_shard, shard_grad, full_offload"
 DEEPSPEED = "Cannot use FSDP and DeepSpeed together: drop the FSDP preset or the DeepSpeed config."
 CPU = "FSDP requires CUDA GPUs (ROCm counts as CUDA), but the device is cpu."
 UNSLOTH = "FSDP is not compatible with the unsloth backend: use the transformers backend."
-COMPILE_DEEPSPEED = (
-    "use_fsdp2_compile is incompatible with --deepspeed: it compiles what FSDP shards. Drop one of the two."
-)
+COMPILE_DEEPSPEED = "use_fsdp2_compile is incompatible with --deepspeed: it compiles what FSDP shards. Drop one of the two."
 COMPILE_ALONE = "use_fsdp2_compile requires FSDP to be enabled: choose a preset (full_shard, shard_grad, full_offload)."
 COMPILE_CPU = "use_fsdp2_compile requires CUDA GPUs (ROCm counts as CUDA), but the device is cpu."
-COMPILE_UNSLOTH = (
-    "use_fsdp2_compile is only supported with backend=transformers (got 'unsloth'): unsloth compiles its models itself."
-)
+COMPILE_UNSLOTH = "use_fsdp2_compile is only supported with backend=transformers (got 'unsloth'): unsloth compiles its models itself."
 
 GOOD = {"torch": "2.13.0+cpu", "accelerate": "1.15.0", "transformers": "5.24.0"}
 OLD = {"torch": "2.1.2", "accelerate": "0.26.1"}
-OLD_TEXT = (
-    "requires torch >= 2.2.0 (found 2.1.2) and accelerate >= 0.27.0 (found 0.26.1). "
-    "Upgrade: pip install -U torch accelerate"
-)
+OLD_TEXT = "requires torch >= 2.2.0 (found 2.1.2) and accelerate >= 0.27.0 (found 0.26.1). Upgrade: pip install -U torch accelerate"
 
 
 def check(
@@ -176,9 +169,7 @@ class TestApply:
         assert str(error.value) == "Unexpected FSDP config keys: [3, 'alpha', 'deepspeed', 'zeta']"
         assert kwargs == {"lr": 1}
 
-    @pytest.mark.parametrize(
-        ("wrong", "kind"), [("full_shard", "str"), (["fsdp"], "list"), ({"fsdp"}, "set"), (True, "bool")]
-    )
+    @pytest.mark.parametrize(("wrong", "kind"), [("full_shard", "str"), (["fsdp"], "list"), ({"fsdp"}, "set"), (True, "bool")])
     def test_no_mapping(self, wrong: Any, kind: str) -> None:
         kwargs: dict[str, Any] = {}
         with pytest.raises(TypeError, match=f"^fsdp_config must map fsdp and fsdp_config to values, got {kind}$"):

@@ -45,7 +45,11 @@ def example(rule: Rule, heading: str, launch_of: str = "") -> Example | None:
 
 
 BAD = [found for rule in RULES if (found := example(rule, "Example"))]
-GOOD = [found for rule in RULES if (found := example(rule, "Use instead", re.sub(r"```.*?```", "", sections(rule).get("Example", ""), flags=re.DOTALL)))]
+GOOD = [
+    found
+    for rule in RULES
+    if (found := example(rule, "Use instead", re.sub(r"```.*?```", "", sections(rule).get("Example", ""), flags=re.DOTALL)))
+]
 
 
 def path_of(text: str, options: dict[str, object]) -> str:

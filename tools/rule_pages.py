@@ -1,6 +1,6 @@
 """Writes docs/rules/: one page per rule from its docstring, and the list of all. Run it after changing a rule; a test compares.
 
-    python tools/rule_pages.py
+python tools/rule_pages.py
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
     """Write the folder anew."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     wanted = pages()
-    for stale in set(path.name for path in FOLDER.glob("*.md")) - set(wanted):
+    for stale in {path.name for path in FOLDER.glob("*.md")} - set(wanted):
         (FOLDER / stale).unlink()
     for name, text in wanted.items():
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")

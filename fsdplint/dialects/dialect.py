@@ -68,7 +68,7 @@ class Dialect:
         """The FSDP version in force where a key stands: the plan's, unless a file shards several models, each in its own way."""
         return plan.fsdp_version
 
-    def is_open(self, document: Document) -> bool:
+    def is_open(self, document: Document) -> bool:  # noqa: ARG002
         """Whether the top level may hold keys that the table lacks and that others read: the script's own, or a plugin's."""
         return bool(self.table.schema.get("x-open"))
 
@@ -76,6 +76,6 @@ class Dialect:
         """Whether a document is written for a generation of the framework that no known release reads."""
         return False
 
-    def companions(self, document: Document) -> list[tuple[str, str]]:
+    def companions(self, document: Document) -> list[tuple[str, str]]:  # noqa: ARG002
         """Files that a document names and that belong to the same launch, as (dotted key, path as written)."""
         return []

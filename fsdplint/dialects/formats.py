@@ -49,7 +49,11 @@ def is_lax_int(value: object) -> bool:
     """Whether pydantic's lax mode reads an integer: 8, ``8.0``, ``"8"`` and true, not ``"1e8"`` and 1.5 (pydantic 2)."""
     if isinstance(value, (bool, int)):
         return True
-    return value.is_integer() if isinstance(value, float) else isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+(_\d+)*(\.0*)?\s*", value) is not None
+    return (
+        value.is_integer()
+        if isinstance(value, float)
+        else isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+(_\d+)*(\.0*)?\s*", value) is not None
+    )
 
 
 def is_class_names(value: object) -> bool:

@@ -139,9 +139,7 @@ _CONVERSIONS: dict[str, Callable[[object, Option], object]] = {
         ],
         _bool,
     ),
-    **dict.fromkeys(
-        ["fsdp_version", "min_num_params", "processes", "machines", "dp_replicate", "dp_shard", "tp", "cp", "sp", "pp"], _int
-    ),
+    **dict.fromkeys(["fsdp_version", "min_num_params", "processes", "machines", "dp_replicate", "dp_shard", "tp", "cp", "sp", "pp"], _int),
     "sharding": _sharding,
     "wrap_policy": _wrap,
     "wrap_classes": _names,

@@ -110,8 +110,7 @@ NEVER = "never"
 
 
 class Claim(NamedTuple):
-    """What upstream does in the versions at hand: the outcome, a sentence that says so, what to write instead, and the facts it rests on.
-    """
+    """What upstream does in the versions at hand: the outcome, a sentence that says so, what to write instead, and its facts."""
 
     outcome: str
     says: str

@@ -106,7 +106,9 @@ class NothingToShard(Rule):
         outcome = "misleads" if certain else "ignored"
         if processes == 1 or processes < machines:
             alone = "torch switches to NO_SHARD" if plan.fsdp_version.value == 1 else "the one process holds the whole model"
-            says = f"FSDP over one process shards nothing: {alone}" if processes == 1 else "fewer processes than machines: no process starts"
+            says = (
+                f"FSDP over one process shards nothing: {alone}" if processes == 1 else "fewer processes than machines: no process starts"
+            )
             yield self.finding(at, says, outcome=outcome, help="start at least two processes (num_processes, or the launcher's flag)")
         elif processes % machines and plan.processes.is_written:
             started = processes // machines * machines
@@ -116,7 +118,6 @@ class NothingToShard(Rule):
                 outcome=outcome,
                 help="write a multiple of the number of machines",
             )
-
 
     def _by_table(self, context: Context, processes: int) -> Iterator[Finding]:
         """What a framework that lays its own mesh out does with one process."""

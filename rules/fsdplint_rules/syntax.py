@@ -146,7 +146,7 @@ class BadSuppression(Rule):
     code, name, severity = "FSD008", "bad-suppression", Severity.WARNING
     scope = "file"
 
-    def check(self, context: Context) -> Iterator[Finding]:
+    def check(self, context: Context) -> Iterator[Finding]:  # noqa: ARG002
         """Nothing: suppressions are judged once all other rules have spoken (fsdplint.suppressions)."""
         yield from ()
 

@@ -61,8 +61,8 @@ srun --nodes "$NODES" accelerate launch \\
         ("exec > >(tee log)\ntorchrun train.py", "torchrun train.py"),
         ("IFS=$'\\n\\t'\ntorchrun train.py", "torchrun train.py"),
         ("case $1 in\n a) torchrun a.py ;;\nesac", "torchrun a.py"),
-        ("srun bash -c \"cd x && accelerate launch --machine_rank \\$R train.py\"", "accelerate launch --machine_rank '${R}' train.py"),
-        ("eval \"torchrun $X train.py\"", "torchrun '${X}' train.py"),
+        ('srun bash -c "cd x && accelerate launch --machine_rank \\$R train.py"', "accelerate launch --machine_rank '${R}' train.py"),
+        ('eval "torchrun $X train.py"', "torchrun '${X}' train.py"),
     ],
 )
 def test_a_launcher(script: str, line: str) -> None:
@@ -108,15 +108,15 @@ def test_what_stays_open_is_not_understood(script: str) -> None:
         ("N=8\ntorchrun $N", "8"),
         ("export N=8 M=9\ntorchrun $N ${M}", "8 9"),
         ("N='8'\ntorchrun n$N.yaml", "n8.yaml"),
-        ("N=8; M=$N.yaml\ntorchrun \"$M\"", "8.yaml"),
+        ('N=8; M=$N.yaml\ntorchrun "$M"', "8.yaml"),
         ("A='--a b'\ntorchrun $A \"$A\"", "--a b '--a b'"),
-        ("A=(--a \"b c\" d)\ntorchrun \"${A[@]}\"", "--a 'b c' d"),
+        ('A=(--a "b c" d)\ntorchrun "${A[@]}"', "--a 'b c' d"),
         ("torchrun ${N:-8} ${M-9} ${F:-'a.yaml'}", "8 9 a.yaml"),
         ("N=${N:-8}\ntorchrun $N", "8"),
         ("N=8\ntorchrun ${N:-9}", "8"),
-        ("N=\ntorchrun ${N:-9} \"$N\" $N", "9 ''"),
+        ('N=\ntorchrun ${N:-9} "$N" $N', "9 ''"),
         ("source venv/bin/activate\nN=8\ntorchrun $N", "8"),
-        ("D=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\ntorchrun $D/a.yaml", "./a.yaml"),
+        ('D=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\ntorchrun $D/a.yaml', "./a.yaml"),
     ],
 )
 def test_variables_that_are_known(script: str, words: str) -> None:
@@ -127,7 +127,7 @@ def test_variables_that_are_known(script: str, words: str) -> None:
     ("script", "words"),
     [
         ("torchrun $N", "'${N}'"),
-        ("torchrun $1 \"$@\" $?", "'${_}' '${_}' '${_}'"),
+        ('torchrun $1 "$@" $?', "'${_}' '${_}' '${_}'"),
         ("torchrun $N\nN=8", "'${N}'"),
         ("N=8\nN=9\ntorchrun $N", "'${N}'"),
         ("N=8\nN+=9\ntorchrun $N ${N:-7}", "'${N}' '${N}'"),
