@@ -46,7 +46,7 @@ class Axolotl(Writer):
     def hindrance(self, draft: Draft, wish: Wish) -> str | None:
         release = f"axolotl {draft.versions.text('axolotl')}"
         if wish.version == 2 and draft.versions.has("axolotl<0.12.0"):
-            return f"{release} reads no top-level `fsdp_version`: FSDP2 begins with 0.12.0"
+            return f"{release} reads no top-level `fsdp_version`: FSDP2 is written from axolotl 0.12.0 on"
         if wish.version == 1 and not draft.versions.has("axolotl<0.12.0"):
             return f"{release} is meant for FSDP2, with FSDP1 it loses the strategy: use --fsdp-version 2"
         return None

@@ -79,7 +79,9 @@ class _Work:
         self.notes: list[tuple[str, str]] = []
 
     def take(self, group: Group) -> None:
-        """Rewrite one launch, or note why not."""
+        """Rewrite one launch, or note why not. A launch line of a script that names no given file has nothing to rewrite."""
+        if group.script is not None and not group.given:
+            return
         self.session.contents = self.contents
         job, _ = self.session.job(group)
         if job is None:

@@ -120,6 +120,8 @@ def _check(draft: Draft) -> None:
         raise Refused("`fsdp_config.xla` asks for XLA's own FSDP")
     if draft.value("use_cpu") is True or draft.value("no_cuda") is True:
         raise Refused("the file trains on the CPU, where FSDP is never entered")
+    if draft.value("use_kt") is True:
+        raise Refused("`use_kt`: KTransformers places the model itself, its accelerate file is the one to change")
     if draft.plan.backend.value == "unsloth":
         raise Refused("unsloth does not train with FSDP: take it away first")
     if isinstance(draft.value("accelerate_config"), str) and draft.plan.launcher.value is None:

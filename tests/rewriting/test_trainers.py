@@ -122,6 +122,11 @@ def test_llama_factory_gets_words_that_all_its_releases_understand() -> None:
     assert result.text == text + "fsdp: full_shard auto_wrap offload\nfsdp_config:\n  version: 2\n  reshard_after_forward: true\n"
 
 
+def test_ktransformers_places_its_models_itself() -> None:
+    text = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: llama3\ndataset: d\noutput_dir: out\nuse_kt: true\n"
+    assert "`use_kt`" in (rewritten(text, "full_shard", target=("llamafactory==0.9.5",)).refusal or "")
+
+
 def test_llama_factorys_v1_form_has_a_block_of_its_own() -> None:
     text = "model: a/b\ntrain_dataset: d.yaml\noutput_dir: out\ndist_config:\n  name: deepspeed\n  config_file: ds.json\n"
     result = rewritten(text, "shard_grad", target=("llamafactory==0.9.5",), dialect="llama-factory")
