@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import faulthandler
-import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fsdplint.smoke.plan import SmokePlan
 from fsdplint.smoke.worker.results import Results
+from fsdplint.smoke.worker.runner import Runner, guard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from fsdplint.smoke.worker.rank import Rank
 
 STAGES = ("wrap", "steps", "checkpoint", "compile")
 
@@ -38,14 +35,6 @@ def main(arguments: Sequence[str]) -> int:
     return run_stages(plan, arguments[1:] or STAGES, results)
 
 
-def guard(seconds: float) -> None:
-    """Make hangs and crashes tell where they were, and end this process in any case."""
-    faulthandler.enable()
-    if hasattr(signal, "SIGUSR1"):
-        faulthandler.register(signal.SIGUSR1, all_threads=True)
-    faulthandler.dump_traceback_later(seconds + 30, exit=True)
-
-
 def run_stages(plan: SmokePlan, stages: Sequence[str], results: Results) -> int:
     """Run stages one after the other; the first that raises ends the rank with exit code 1."""
     from fsdplint.smoke.worker.rank import joined
@@ -64,23 +53,3 @@ def run_stages(plan: SmokePlan, stages: Sequence[str], results: Results) -> int:
         sys.stderr.flush()
         raise
     return 0
-
-
-class Runner:
-    """Runs stages on this rank; all but ``compile`` share one wrapped model."""
-
-    def __init__(self, plan: SmokePlan, rank: Rank) -> None:
-        self.plan = plan
-        self.rank = rank
-        self._trial: Any = None
-
-    def run(self, stage: str) -> dict[str, Any]:
-        """The facts of a stage."""
-        from fsdplint.smoke.worker import trial
-
-        if stage == "compile":
-            return trial.compile_(self.plan, self.rank)
-        if self._trial is None:
-            self._trial = trial.Trial(self.plan, self.rank)
-        facts: dict[str, Any] = getattr(trial, stage)(self._trial)
-        return facts

@@ -11,8 +11,8 @@ from fsdplint.smoke.outcome import Report, State, Verdict, failed, skipped
 from fsdplint.smoke.report import as_text
 from fsdplint.smoke.worker import rank as ranks
 from fsdplint.smoke.worker.load import versions
-from fsdplint.smoke.worker.main import Runner, guard
 from fsdplint.smoke.worker.results import plain
+from fsdplint.smoke.worker.runner import Runner, guard
 from fsdplint.terminal import write
 
 if TYPE_CHECKING:
