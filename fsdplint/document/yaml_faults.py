@@ -197,9 +197,12 @@ def _flow(seen: _Seen) -> Problem | None:
     if "while parsing a flow" not in seen.context:
         return None
     text, at = seen.text, seen.at
-    opener = text[seen.since : seen.since + 1]
+    since = seen.since
+    if text[since : since + 1] not in ("[", "{"):  # at the end of a text PyYAML's mark stands behind the bracket
+        since = max(text.rfind("[", 0, since + 1), text.rfind("{", 0, since + 1), 0)
+    opener = text[since : since + 1]
     closer = "]" if opener == "[" else "}"
-    opened = Span(seen.since, seen.since + 1)
+    opened = Span(since, since + 1)
     if seen.char == "{" and text[at - 1 : at] == "$":
         end = text.find("}", at) + 1
         place = Span(at - 1, max(end, at + 1))

@@ -86,8 +86,18 @@ def _accelerate_options(plan: SmokePlan, plan_path: Path, flags: Sequence[str]) 
     file = plan.file_of("accelerate")
     config = Path(file.path) if file else _neutral_config(plan, plan_path.with_name("launcher.yaml"))
     options = ["--num_processes", str(plan.world_size), "--num_machines", "1", "--machine_rank", "0"]
-    network = ["--main_process_ip", "127.0.0.1", "--main_process_port", "0", "--rdzv_backend", "static"]
+    network = ["--main_process_ip", "127.0.0.1", "--main_process_port", str(_free_port()), "--rdzv_backend", "static"]
     return ["--config_file", str(config), *flags, *options, *network]
+
+
+def _free_port() -> int:
+    """A port that is free now. accelerate takes 0 for "any" only in later releases; 1.6.0 waits for port 0 forever."""
+    import socket
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
 
 
 def _neutral_config(plan: SmokePlan, path: Path) -> Path:

@@ -35,7 +35,7 @@ def post_mortem(stage: str, told: Told, ended: Ended, world: int, folder: Path, 
     ``folder``: where the ranks' logs and the launcher's are. ``seconds``: the limit of the whole run, for the sentence about it.
     """
     failure = told.first_failure
-    if failure is not None and failure.stage == stage and failure.type == "NoTwin":
+    if failure is not None and failure.stage == stage and failure.unproved:
         return Verdict(stage, State.NOT_PROVED, (failure.message,))
     if failure is not None and failure.stage == stage:
         return failed(stage, f"rank {failure.rank}: {failure.type}: {short(failure.message)}", log=failure.traceback)

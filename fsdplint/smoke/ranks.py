@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Failure(NamedTuple):
-    """An exception of a rank."""
+    """An exception of a rank. ``unproved``: nothing is wrong with the config, it only cannot be tried here."""
 
     rank: int
     stage: str
@@ -19,6 +19,7 @@ class Failure(NamedTuple):
     type: str
     message: str
     traceback: str
+    unproved: bool
 
 
 class Told(NamedTuple):
@@ -52,7 +53,7 @@ def read_results(folder: Path) -> Told:
                 told.facts.setdefault(stage, {})[rank] = event["facts"]
                 told.seconds[stage] = max(event["seconds"], told.seconds.get(stage, 0.0))
             else:
-                failures.append(Failure(rank, stage, event["time"], event["type"], event["message"], event["traceback"]))
+                failures.append(Failure(rank, stage, event["time"], *(event[name] for name in Failure._fields[3:])))
     return told._replace(failures=tuple(failures))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tomli
 import yaml
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_documents import JsonWriter, TomlWriter, YamlWriter, documents, names, values
 
@@ -34,7 +34,6 @@ PROFILE = settings(
     derandomize=not NIGHTLY,
     database=None,
     suppress_health_check=list(HealthCheck),
-    phases=[phase for phase in Phase if phase.name in os.environ.get("PHASES", phase.name)],
 )
 
 LOADERS: dict[str, Callable[[str], Any]] = {

@@ -125,3 +125,9 @@ def test_control_characters_are_refused(char: str, code: str) -> None:
     assert (problem.kind, document.position(problem.span.start)) == ("control", (2, 5))
     assert code in problem.message
     assert document.value(("a",)) == 1
+
+
+@pytest.mark.parametrize("text", ["a: [", "a: {b: [1, 2", "b: 1\na: [1,"])
+def test_a_bracket_that_is_never_closed_is_told_at_its_opening(text: str) -> None:
+    (problem,) = parse(text, "x.yaml").problems
+    assert (problem.message, problem.span.start) == ("'[' is never closed", text.index("["))

@@ -51,6 +51,7 @@ def raised(time: float, text: str, stage: str = "wrap") -> dict[str, Any]:
         "type": "ValueError",
         "message": text,
         "traceback": f"Traceback\nValueError: {text}",
+        "unproved": False,
     }
 
 
@@ -120,6 +121,6 @@ def test_a_hang_shows_the_rank_that_does_not_merely_wait(folder: Path) -> None:
 
 
 def test_a_missing_twin_proves_nothing(folder: Path) -> None:
-    write(folder, 0, STARTED, {**raised(1.0, "no twin: nothing names a family"), "type": "NoTwin"})
+    write(folder, 0, STARTED, {**raised(1.0, "no twin: nothing names a family"), "unproved": True})
     found = post_mortem("wrap", read_results(folder), Ended(1), 2, folder, 60)
     assert (found.state, found.reasons) == (State.NOT_PROVED, ("no twin: nothing names a family",))

@@ -26,6 +26,7 @@ from fsdplint.smoke.worker.twin import Family, NoTwin, family_of, twin  # noqa: 
     [
         (None, "LlamaDecoderLayer", Family("llama", "layer")),
         (None, "Qwen3MoeDecoderLayer", Family("qwen3_moe", "layer")),
+        (None, "GPT2Block", Family("gpt2", "layer")),
         (None, "Gemma3DecoderLayer", Family("gemma3_text", "layer")),
         (None, "LlamaDecodrLayer", Family("llama", "layer")),
         (None, "MyOwnBlock", None),
@@ -51,13 +52,11 @@ def test_a_folder_says_its_own_family(make_plan: Callable[..., Any], tmp_path: P
     assert family_of(plan) == Family("mistral", "config")
 
 
-@pytest.mark.parametrize(
-    "layer", ["LlamaDecoderLayer", "Qwen3MoeDecoderLayer", "GPT2Block", "T5Block", "DeepseekV3DecoderLayer", "GptOssDecoderLayer"]
-)
+@pytest.mark.parametrize("layer", ["LlamaDecoderLayer", "Qwen3MoeDecoderLayer", "GPT2Block", "T5Block", "DeepseekV3DecoderLayer"])
 def test_a_twin_has_the_layer_and_learns(make_plan: Callable[..., Any], layer: str) -> None:
     plan = make_plan(model="twin", wrap_classes=[layer])
     built = build(plan)
-    assert layer in built.blocks
+    assert built.blocks[0] == layer
     assert built.parameters < 1_000_000
     optimizer = torch.optim.AdamW(built.module.parameters(), lr=built.size.rate)
     ids = batch(plan, built.size, 1, torch.device("cpu"))

@@ -10,6 +10,8 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from fsdplint.smoke.worker.unproved import Unproved
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -36,7 +38,7 @@ class Results:
 
     def failed(self, stage: str, error: BaseException) -> None:
         """Write that a stage raised."""
-        self.write({"event": "failed", "stage": stage, **told(error)})
+        self.write({"event": "failed", "stage": stage, "unproved": isinstance(error, Unproved), **told(error)})
 
 
 def told(error: BaseException) -> dict[str, str]:

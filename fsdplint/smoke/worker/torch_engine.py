@@ -10,6 +10,7 @@ from torch.distributed.device_mesh import init_device_mesh
 
 from fsdplint.smoke.worker import rank as ranks
 from fsdplint.smoke.worker import wrapping
+from fsdplint.smoke.worker.unproved import Unproved
 
 if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
@@ -52,6 +53,8 @@ class TorchEngine:
     def _fsdp2(self, built: TestModel, compiled: bool) -> None:
         from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
 
+        if self.device.type == "cpu" and not hasattr(torch.cpu.current_stream(), "record_event"):
+            raise Unproved(f"FSDP2 of torch {torch.__version__} does not run on a CPU: a newer torch or a GPU is needed")
         dtype = _DTYPES.get(str(self.plan.value("precision")))
         options: dict[str, Any] = {
             "mesh": self._mesh(),

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fsdplint.smoke.worker.unproved import Unproved
+
 if TYPE_CHECKING:
     from torch import nn
 
@@ -80,8 +82,8 @@ _NO_DROPOUT = (
 _SUFFIXES = ("DecoderLayer", "EncoderLayer", "TransformerLayer", "DenseLayer", "Layer", "Block")
 
 
-class NoTwin(ValueError):
-    """transformers cannot make a small copy of the model: nothing is wrong with the config, and nothing is proved."""
+class NoTwin(Unproved):
+    """transformers cannot make a small copy of the model."""
 
 
 class Family(NamedTuple):
@@ -171,15 +173,15 @@ def _families() -> dict[str, str]:
 
 
 def _of_layer(layer: str) -> str | None:
-    """The family whose config class begins as the layer class does; the longest such beginning."""
+    """The family whose config class begins as the layer class does; of several the longest, then the one that is called like it."""
     stem = next((layer.removesuffix(suffix) for suffix in _SUFFIXES if layer.endswith(suffix)), layer)
-    fitting = {
-        config.removesuffix("Config"): family
-        for family, config in reversed(_families().items())
-        if stem.startswith(config.removesuffix("Config"))
-    }
-    text = next((family for family, config in _families().items() if config == f"{stem}TextConfig"), None)
-    return text or (fitting[max(fitting, key=len)] if fitting else None)
+    families = _families()
+    text = next((family for family, config in families.items() if config == f"{stem}TextConfig"), None)
+    if text is not None:
+        return text
+    starts = {family: config.removesuffix("Config") for family, config in families.items()}
+    fitting = [family for family, start in starts.items() if stem.startswith(start)]
+    return max(fitting, key=lambda family: (len(starts[family]), _letters(starts[family]) == _letters(family)), default=None)
 
 
 def _letters(name: str) -> str:
