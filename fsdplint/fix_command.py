@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fsdplint.errors import UsageError
 from fsdplint.fixing import fix
 from fsdplint.options import (
     fix_options,
@@ -20,10 +22,11 @@ from fsdplint.options import (
 )
 from fsdplint.presets import PRESET_NAMES
 from fsdplint.reporting import exit_code, format_of, level_of, run, shown, tell
+from fsdplint.smoke.command import smoke_options
 from fsdplint.terminal import say, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from fsdplint.fixing import Change, Fixed
     from fsdplint.request import Request
@@ -39,13 +42,46 @@ if TYPE_CHECKING:
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if something would change.")
 @click.option("--preset", type=click.Choice(PRESET_NAMES), help="Rewrite the configs so that they shard in this way.")
 @click.option("--fsdp-version", type=click.Choice(("1", "2", "auto")), help="Of the preset (auto: 2 where the target can); alone: convert.")
+@click.option("--smoke", "is_smoked", is_flag=True, help="Run the smoke test on the result; bring the files back if it does not pass.")
+@smoke_options
 @stdin_option
 @talk_options
 @click.pass_context
 def fix_command(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
     """Mend configs: files, folders (default: the current one), or - for standard input, whose fixed text goes to stdout."""
     is_rewriting = given["preset"] is not None or given["fsdp_version"] in ("1", "2")
-    context.exit((run_rewrite if is_rewriting else run_fix)(request(paths, given), given))
+    mend = run_rewrite if is_rewriting else run_fix
+    asked = request(paths, given)
+    context.exit(run_smoked(mend, asked, given) if given["is_smoked"] else mend(asked, given))
+
+
+def run_smoked(mend: Callable[[Request, dict[str, Any]], int], request: Request, given: dict[str, Any]) -> int:
+    """Mend files, run the smoke test on the launch that they are, and bring their bytes back unless it passes.
+
+    The exit code is the smoke test's where that did not pass, else that of mending. Raises FsdplintError and TargetError, the files
+    being as they were.
+    """
+    from fsdplint.smoke import Originals, SmokeOptions, smoke_launch
+    from fsdplint.smoke.command import progress_on_terminal
+    from fsdplint.smoke.report import as_text
+
+    if given["diff"] or given["only_check"] or any(not os.path.isfile(path) for path in request.paths):
+        raise UsageError("--smoke takes files, and writes them: name the files of one launch, without --diff and --check")
+    options = SmokeOptions(**{name: given[name] for name in SmokeOptions._fields})
+    originals = Originals(request.paths)
+    try:
+        code = mend(request, given)
+        report = None if code == 2 else smoke_launch(request, options, progress_on_terminal(given["quiet"]))
+    except BaseException:
+        originals.restore()
+        raise
+    if report is not None:
+        write(as_text(report), None)
+    if report is None or report.exit_code:
+        restored = originals.restore()
+        say(f"fsdplint: not proved, so that what was written is undone: {', '.join(restored) or 'nothing was changed'}")
+        return code if report is None else report.exit_code
+    return code
 
 
 def run_fix(request: Request, given: dict[str, Any]) -> int:
