@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ class Example(NamedTuple):
 
 
 def sections(rule: Rule) -> dict[str, str]:
-    page = "\n".join(line.removeprefix("    ") for line in (rule.__doc__ or "").splitlines())
+    page = inspect.cleandoc(rule.__doc__ or "")
     parts = re.split(r"^## (.+)$", page, flags=re.MULTILINE)
     return {title.strip(): body.strip() for title, body in zip(parts[1::2], parts[2::2], strict=True)}
 
