@@ -100,16 +100,20 @@ def _environment(words: list[Word]) -> Iterator[Entry]:
 
 
 def _command(words: Iterator[Word]) -> Iterator[Word]:
-    """The words of the command that starts the run: the last of a chain (``cd x && accelerate launch ...``), without redirections."""
+    """The words of the command that starts the run: the last of a chain (``cd x && accelerate launch ...``), without redirections.
+
+    A separator that nothing follows ends the command before it.
+    """
+    last: list[Word] = []
     part: list[Word] = []
     for word in words:
         if word.text in ("&&", ";", "||"):
-            part = []
+            last, part = part or last, []
         elif word.text in _ENDS:
             break
         else:
             part.append(word)
-    yield from part
+    yield from part or last
 
 
 def split(text: str) -> Iterator[Word]:

@@ -160,6 +160,11 @@ def test_places_cover_the_words(text: str) -> None:
     assert text[end:].strip(" \t") == ""
 
 
+def test_a_separator_at_the_end_ends_the_command() -> None:
+    command = read_command("cd x && accelerate launch train.py ;")
+    assert command is not None and command.dialect.name == "accelerate"
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_read(text: str) -> None:
     command = read_command("accelerate launch " + text)
