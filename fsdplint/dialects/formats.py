@@ -56,11 +56,6 @@ def is_lax_int(value: object) -> bool:
     )
 
 
-def is_class_names(value: object) -> bool:
-    """Whether a value names layer classes as accelerate splits them: one string, commas without blanks."""
-    return isinstance(value, str) and all(name == name.strip() and name for name in value.split(","))
-
-
 def is_lax(value: object, kind: str) -> bool:
     """Whether pydantic 2 in its lax mode reads a value as a JSON Schema type (run with pydantic 2.12): ``"2"``, ``2.0`` and true are
     integers, ``"yes"`` is a boolean.
@@ -76,7 +71,6 @@ FORMATS: dict[str, Callable[[object], bool]] = {
     "bool-word": lambda value: word_bool(value) is not None,
     "int-text": is_int_text,
     "number-text": is_number_text,
-    "class-names": is_class_names,
     "not-false-text": lambda value: not isinstance(value, str) or word_bool(value) is not False,
     "lax-int": is_lax_int,
 }

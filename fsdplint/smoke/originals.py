@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fsdplint.writing import Rewrite, write_all
+
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
 
@@ -21,24 +21,10 @@ class Originals:
     def restore(self) -> list[str]:
         """Write the original bytes back where they differ; returns those paths.
 
-        Mode and symbolic links stay; a file is replaced whole or not at all.
+        Mode and symbolic links stay; the files are replaced whole, all or none. Raises WriteError.
         """
         changed = [path for path, data in self._bytes.items() if not path.exists() or path.read_bytes() != data]
         for path in changed:
-            _replace(path, self._bytes[path])
+            path.touch()
+        write_all([Rewrite(path, self._bytes[path]) for path in changed])
         return [str(path) for path in changed]
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, name)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
