@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from fsdplint.document import Refused
 from fsdplint.plan import Sharding, StateDict, Wrap
-from fsdplint.rewriting.writer import Writer, too_old_for_fsdp2
+from fsdplint.rewriting.writer import Writer, one_replica, too_old_for_fsdp2
 
 if TYPE_CHECKING:
     from fsdplint.rewriting.aim import Wish
     from fsdplint.rewriting.draft import Draft
 
 BLOCK = ("fsdp_config",)
+MESH = ("parallelism_config",)
 
 FSDP1_ONLY = (
     *("fsdp_sharding_strategy", "fsdp_backward_prefetch", "fsdp_backward_prefetch_policy", "fsdp_forward_prefetch"),
@@ -65,6 +66,8 @@ class Accelerate(Writer):
         _tidy(draft, wish)
         if wish.replicas > 1:
             _hybrid(draft, wish)
+        else:
+            one_replica(draft, (*MESH, "parallelism_config_dp_replicate_size"), (*MESH, "parallelism_config_dp_shard_size"), absent=1)
         _without_deepspeed(draft)
 
 
@@ -144,10 +147,10 @@ def _tidy(draft: Draft, wish: Wish) -> None:
 
 
 def _hybrid(draft: Draft, wish: Wish) -> None:
-    if any((draft.value("parallelism_config", f"parallelism_config_{size}") or 1) != 1 for size in _SIZES):
+    if any((draft.value(*MESH, f"parallelism_config_{size}") or 1) != 1 for size in _SIZES):
         raise Refused("hybrid sharding beside tensor, context or sequence parallelism: the sizes are yours to choose")
     sizes = {"parallelism_config_dp_replicate_size": wish.replicas, "parallelism_config_dp_shard_size": wish.shards}
-    draft.block(("parallelism_config",), sizes, after="fsdp_config")
+    draft.block(MESH, sizes, after="fsdp_config")
 
 
 def _without_deepspeed(draft: Draft) -> None:

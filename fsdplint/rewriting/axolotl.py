@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fsdplint.document import Refused
 from fsdplint.plan import Sharding, StateDict, Wrap
 from fsdplint.rewriting.draft import refuse_on
-from fsdplint.rewriting.writer import Writer
+from fsdplint.rewriting.writer import Writer, one_replica, replaced
 
 if TYPE_CHECKING:
     from fsdplint.rewriting.aim import Wish
@@ -86,10 +86,11 @@ def _second(draft: Draft, wish: Wish) -> None:
     if wish.replicas > 1:
         draft.put(("dp_replicate_size",), wish.replicas, "fsdp_version")
         draft.put(("dp_shard_size",), wish.shards, "dp_replicate_size")
+    else:
+        one_replica(draft, ("dp_replicate_size",), ("dp_shard_size",))
     _moved(draft)
     _tidy(draft, wish)
-    if draft.value("optimizer") in EIGHT_BIT:
-        draft.put(("optimizer",), EIGHT_BIT[str(draft.value("optimizer"))])
+    replaced(draft, "optimizer", EIGHT_BIT)
     if draft.value(*BLOCK, "activation_checkpointing") is True and draft.value("gradient_checkpointing") not in (None, False):
         draft.put(("gradient_checkpointing",), False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fsdplint.dialects.hf_trainer import FsdpConfigFile
 from fsdplint.document import Refused
 from fsdplint.launch import LAUNCHER, TRAINERS
 from fsdplint.linter import plans_of
@@ -31,8 +32,9 @@ def rewriting(job: Job, aim: Aim) -> Rewriting | None:
     """The rewriting of a launch; None where a migration finds no FSDP. Raises Refused with the reason where there is none."""
     points = job.target.points()
     file = obeyed(job, points[0])
-    if file.document.path not in job.given:
-        raise Refused(f"{file.document.path} decides how to shard, and it is not among the given files")
+    for one in (file, _options_of(job, file)):
+        if one is not None and one.document.path not in job.given:
+            raise Refused(f"{one.document.path} decides how to shard, and it is not among the given files")
     if any(problem.fatal for problem in file.document.problems):
         raise Refused("the file cannot be read: mend its syntax first")
     if file.dialect.predates(file.document):
@@ -56,6 +58,13 @@ def obeyed(job: Job, versions: Versions) -> ConfigFile:
     if launcher is None or main is launcher or main.dialect.name not in TRAINERS:
         return main
     return main if main.dialect.read(main.document, versions).fsdp.value is True else launcher
+
+
+def _options_of(job: Job, file: ConfigFile) -> ConfigFile | None:
+    """The file of FSDP's options that the ``fsdp_config`` of a training file names, if it does."""
+    if not isinstance(file.document.value(("fsdp_config",)), str):
+        return None
+    return next((member for member in job.launch.members if isinstance(member.dialect, FsdpConfigFile)), None)
 
 
 def unproved(job: Job, wish: Wish) -> str | None:
@@ -91,13 +100,18 @@ def _wish(job: Job, file: ConfigFile, aim: Aim, versions: Versions) -> Wish | No
 def _texts(job: Job, file: ConfigFile, wish: Wish, versions: Versions) -> tuple[dict[str, str], tuple[str, ...]]:
     """The texts on one release: of the obeyed file, and of a training file whose DeepSpeed would take over."""
     draft = Draft(file.document, file.dialect, versions)
+    options = _options_of(job, file)
+    if options is not None:
+        whole = file.dialect.completed(draft.plan, file.document, job.launch.members, versions)
+        draft.section(("fsdp_config",), Draft(options.document, options.dialect, versions), whole)
     writer(file.dialect).write(draft, wish)
-    texts = {file.document.path: draft.document.text}
+    texts = draft.texts()
     for other in job.launch.files:
-        if other is not file and other.dialect.name in TRAINERS and other.document.path in job.given:
+        path = other.document.path
+        if path not in texts and path in job.given and other.dialect.name in TRAINERS:
             beside = Draft(other.document, other.dialect, versions)
             beside.drop(("deepspeed",))
-            texts[other.document.path] = beside.document.text
+            texts[path] = beside.document.text
     return texts, (*draft.notes, *_only_in_json(job))
 
 

@@ -11,7 +11,8 @@ from fsdplint.rewriting.aim import Wish
 if TYPE_CHECKING:
     from fsdplint.plan import Plan
 
-_HYBRID = {Sharding.HYBRID_SHARD: Sharding.FULL_SHARD, Sharding.HYBRID_SHARD_ZERO2: Sharding.SHARD_GRAD_OP}
+UNREPLICATED = {Sharding.HYBRID_SHARD: Sharding.FULL_SHARD, Sharding.HYBRID_SHARD_ZERO2: Sharding.SHARD_GRAD_OP}
+"""What a hybrid strategy does within one of its replicas."""
 
 
 def migration(plan: Plan, version: int) -> Wish | None:
@@ -36,13 +37,13 @@ def migration(plan: Plan, version: int) -> Wish | None:
     assert sharding is not None
     assert plan.offload.value is not None
     wish = Wish(version, sharding, plan.offload.value, wrap, state, keeps=True)
-    return _meshed(plan, wish) if version == 2 and sharding in _HYBRID else wish
+    return _meshed(plan, wish) if version == 2 and sharding in UNREPLICATED else wish
 
 
 def _meshed(plan: Plan, wish: Wish) -> Wish:
     """A hybrid strategy shards within a machine and replicates over the machines; on one machine it only shards."""
     machines, processes = plan.machines.value, plan.processes.value
-    sharding = _HYBRID[wish.sharding]
+    sharding = UNREPLICATED[wish.sharding]
     if machines == 1:
         return wish._replace(sharding=sharding)
     if not machines or not processes or processes % machines:

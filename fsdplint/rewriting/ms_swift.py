@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fsdplint.document import Refused
 from fsdplint.plan import Sharding, StateDict
 from fsdplint.rewriting.trainers import OPTIMIZERS
-from fsdplint.rewriting.writer import Writer, too_old_for_fsdp2
+from fsdplint.rewriting.writer import Writer, replaced, too_old_for_fsdp2
 
 if TYPE_CHECKING:
     from fsdplint.rewriting.aim import Wish
@@ -37,8 +37,7 @@ class MsSwift(Writer):
         draft.drop(("deepspeed",), ("fsdp_config",))
         if draft.value("gradient_checkpointing") is True:
             draft.put(("gradient_checkpointing",), False)
-        if str(draft.value("optim")) in OPTIMIZERS:
-            draft.put(("optim",), OPTIMIZERS[str(draft.value("optim"))])
+        replaced(draft, "optim", OPTIMIZERS)
 
 
 def _text(draft: Draft, wish: Wish) -> str:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fsdplint.rewriting.aim import Aim
     from fsdplint.session import Job
 
-COMPANIONS = ("deepspeed",)
-"""Dialects whose files are passed over in silence where others are given, too."""
+REPLACED = ("deepspeed",)
+"""Dialects whose files nothing names any more afterwards: passed over in silence where others are given, too."""
 
 
 class Rewritten(NamedTuple):
@@ -49,7 +49,8 @@ def rewrite(request: Request, aim: Aim, fail_on: Severity | None = None, *, dry:
     inputs = inputs_of(session)
     launches = groups(request, inputs, session.settings_of)
     found = verdicts(session, launches)
-    work = _Work(session, aim)
+    joined = frozenset(path for verdict in found if len(verdict.given) > 1 for path in verdict.given)
+    work = _Work(session, aim, joined)
     counting = {id(verdict) for verdict in kept_of(found)}
     for group, verdict in zip(launches, found, strict=True):
         if id(verdict) in counting:
@@ -69,11 +70,15 @@ def rewrite(request: Request, aim: Aim, fail_on: Severity | None = None, *, dry:
 
 
 class _Work:
-    """The launches one after the other; a later one sees what the earlier ones have written."""
+    """The launches one after the other; a later one sees what the earlier ones have written.
 
-    def __init__(self, session: Session, aim: Aim) -> None:
+    ``joined``: the paths of files that some launch has beside others.
+    """
+
+    def __init__(self, session: Session, aim: Aim, joined: frozenset[str]) -> None:
         self.session = session
         self.aim = aim
+        self.joined = joined
         self.contents: dict[str, bytes] = {}
         self.refusals: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
@@ -87,12 +92,15 @@ class _Work:
         if job is None:
             return
         path = min(job.given, key=lambda name: name != job.launch.main.document.path)
-        if job.launch.main.dialect.name in COMPANIONS and len(self.session.given) > 1:
+        if job.launch.main.dialect.is_companion and self._is_done_elsewhere(path, job.launch.main.dialect.name):
             return
         try:
             self._rewrite(job, group, path)
         except Refused as refusal:
             self.refusals.append((path, refusal.reason))
+
+    def _is_done_elsewhere(self, path: str, dialect: str) -> bool:
+        return path in self.joined or (dialect in REPLACED and len(self.session.given) > 1)
 
     def _rewrite(self, job: Job, group: Group, path: str) -> None:
         done = rewriting(job, self.aim)

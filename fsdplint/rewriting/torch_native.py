@@ -12,12 +12,16 @@ from fsdplint.dialects.composer import fsdp_block
 from fsdplint.dialects.torchtitan import READS
 from fsdplint.document import Refused
 from fsdplint.plan import Sharding, Wrap
-from fsdplint.rewriting.writer import Writer
+from fsdplint.rewriting.migration import UNREPLICATED
+from fsdplint.rewriting.writer import Writer, one_replica
 
 if TYPE_CHECKING:
     from fsdplint.document import Path
     from fsdplint.rewriting.aim import Wish
     from fsdplint.rewriting.draft import Draft
+
+
+MESH = ("parallelism",)
 
 
 class Torchtitan(Writer):
@@ -30,17 +34,31 @@ class Torchtitan(Writer):
 
     def write(self, draft: Draft, wish: Wish) -> None:
         plan = draft.plan
+        _refuse_unreleased(draft)
         if plan.fsdp.value is not True:
             if (plan.pp.value or 1) > 1 or (plan.tp.value or 1) > 1:
                 raise Refused("beside tensor or pipeline parallelism the degree of sharding is yours to choose")
             if (plan.dp_replicate.value or 1) != 1:
-                draft.put(("parallelism", "data_parallel_replicate_degree"), 1)
-            draft.put(("parallelism", "data_parallel_shard_degree"), -1)
-        if plan.fsdp.value is not True or plan.sharding.value is not wish.sharding:
+                draft.put((*MESH, "data_parallel_replicate_degree"), 1)
+            draft.put((*MESH, "data_parallel_shard_degree"), -1)
+        one_replica(draft, (*MESH, "data_parallel_replicate_degree"), (*MESH, "data_parallel_shard_degree"))
+        written = plan.sharding.value
+        if plan.fsdp.value is not True or (written and UNREPLICATED.get(written, written)) is not wish.sharding:
             mode = "always" if wish.sharding is Sharding.FULL_SHARD else "never"
-            draft.put(("parallelism", "fsdp_reshard_after_forward"), mode, "data_parallel_shard_degree")
+            draft.put((*MESH, "fsdp_reshard_after_forward"), mode, "data_parallel_shard_degree")
         if bool(plan.offload.value) is not wish.offload:
             draft.put(("training", "enable_cpu_offload"), wish.offload)
+
+
+_UNRELEASED = "torchtitan<0.1.0"
+
+
+def _refuse_unreleased(draft: Draft) -> None:
+    """Raise Refused for a file older than torchtitan's first release: what read it knew nothing of today's keys."""
+    written = draft.dialect.table.written(draft.document.root)
+    old = next((item.path[-1] for item in written if item.option and item.option.schema.get("x-known") == _UNRELEASED), None)
+    if old is not None and not draft.versions.is_older("torchtitan>=0.2.0"):
+        raise Refused(f"the file is older than torchtitan 0.1.0, the first release (`{old}`): bring it up to date first")
 
 
 class Torchtune(Writer):
@@ -57,6 +75,7 @@ class Torchtune(Writer):
 
     def write(self, draft: Draft, wish: Wish) -> None:
         plan = draft.plan
+        one_replica(draft, ("data_parallel_replicate_dim",), ("data_parallel_shard_dim",))
         if plan.fsdp.value is not True or plan.sharding.value is not wish.sharding or draft.has("fsdp_sharding_strategy"):
             draft.put(("fsdp_reshard_after_forward",), wish.sharding is Sharding.FULL_SHARD, "fsdp_cpu_offload")
             draft.drop(("fsdp_sharding_strategy",))
@@ -79,18 +98,30 @@ class Composer(Writer):
         return None
 
     def write(self, draft: Draft, wish: Wish) -> None:
-        document = draft.document
-        block = fsdp_block(document)
+        block = fsdp_block(draft.document)
         body: dict[str, object] = {"sharding_strategy": wish.sharding.value}
         if wish.version == 2:
             body = {"reshard_after_forward": wish.sharding is Sharding.FULL_SHARD}
-        if block is None:
-            base: Path = ("parameters",) if isinstance(document.value(("parameters",)), dict) else ()
-            base = (*base, "trainer") if isinstance(document.value((*base, "trainer")), dict) else base
-            block = (*base, "fsdp_config")
-        names = tuple(str(part) for part in block)
+        names = tuple(str(part) for part in block or _new_block(draft))
         draft.block(names, body)
         draft.drop((*names[:-1], "deepspeed_config"), *(((*names, "sharding_strategy"),) if wish.version == 2 else ()))
+
+
+_TRAINING = frozenset({"train_loader", "train_dataset", "train_dataloader", "max_duration", "max_epochs", "optimizer", "optimizers"})
+"""Keys of which a file that trains has one."""
+
+
+def _new_block(draft: Draft) -> Path:
+    """Where Composer reads a block that is not written yet; its Trainer knows ``parallelism_config`` alone since mosaicml 0.26."""
+    document = draft.document
+    base: Path = ("parameters",) if isinstance(document.value(("parameters",)), dict) else ()
+    host = (*base, "trainer")
+    trainer, run = document.value(host), document.value(base)
+    if not _TRAINING & {*(run if isinstance(run, dict) else ()), *(trainer if isinstance(trainer, dict) else ())}:
+        raise Refused("the file trains nothing")
+    if not isinstance(trainer, dict):
+        return (*base, "fsdp_config")
+    return (*host, "fsdp_config") if draft.versions.is_older("mosaicml>=0.26.0") else (*host, "parallelism_config", "fsdp")
 
 
 class Lightning(Writer):

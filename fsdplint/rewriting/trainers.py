@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.document import Refused
 from fsdplint.plan import Sharding, StateDict, Wrap
-from fsdplint.rewriting.writer import Writer, too_old_for_fsdp2
+from fsdplint.rewriting.writer import Writer, replaced, too_old_for_fsdp2
 
 if TYPE_CHECKING:
     from fsdplint.rewriting.aim import Wish
@@ -104,7 +104,7 @@ class Trainer(Writer):
         _tidy(draft, wish, body)
         draft.drop(("deepspeed",))
         if wish.version == 2:
-            _other_optimizer(draft)
+            replaced(draft, "optim", OPTIMIZERS)
         if draft.plan.activation_checkpointing.value is True and draft.plan.gradient_checkpointing.value is True:
             draft.put(("gradient_checkpointing",), False)
 
@@ -114,9 +114,9 @@ class Trainer(Writer):
 
 def _check(draft: Draft) -> None:
     block = draft.value("fsdp_config")
-    if isinstance(block, str):
+    if isinstance(block, str) and not draft.is_section(BLOCK):
         raise Refused(f"the options stand in the file that `fsdp_config` names, {block}")
-    if isinstance(block, dict) and block.get("xla"):
+    if draft.value(*BLOCK, "xla"):
         raise Refused("`fsdp_config.xla` asks for XLA's own FSDP")
     if draft.value("use_cpu") is True or draft.value("no_cuda") is True:
         raise Refused("the file trains on the CPU, where FSDP is never entered")
@@ -153,15 +153,6 @@ def _moved(draft: Draft) -> dict[str, object]:
                 found[bare] = draft.value(key)
             draft.drop((key,))
     return found
-
-
-def _other_optimizer(draft: Draft) -> None:
-    old = draft.value("optim")
-    new = OPTIMIZERS.get(str(old))
-    if new:
-        draft.put(("optim",), new)
-        needs = ", which needs torchao" if "8bit" in new else ""
-        draft.note(f"`optim: {old}` fails at its first step with FSDP2: the file says {new} now{needs}")
 
 
 def _values(draft: Draft, wish: Wish, body: Body) -> dict[str, object]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fsdplint.rewriting.aim import Wish
-    from fsdplint.rewriting.draft import Draft
+    from fsdplint.rewriting.draft import Draft, Names
     from fsdplint.target import Versions
 
 FSDP2_FLOORS = ("torch>=2.6.0", "accelerate>=1.7.0")
@@ -38,6 +40,31 @@ class Elsewhere(Writer):
 
     def hindrance(self, draft: Draft, wish: Wish) -> str | None:  # noqa: ARG002
         return self.reason
+
+
+def one_replica(draft: Draft, replicate: Names, shard: Names, absent: int | None = None) -> None:
+    """Make one that shards over all of its processes out of a mesh with replicas: the sizes multiply as before.
+
+    ``absent``: the size of a shard group that is not written; None where it is what the other sizes leave.
+    """
+    replicas, shards = draft.value(*replicate), draft.value(*shard)
+    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 2:
+        return
+    size = absent if shards is None else shards
+    if isinstance(size, int) and size > 0:
+        draft.put(shard, replicas * size, replicate[-1])
+    draft.put(replicate, 1)
+    draft.note(f"the mesh held {replicas} replicas; now all of its processes share one set of shards")
+
+
+def replaced(draft: Draft, key: str, successors: Mapping[str, str]) -> None:
+    """Put an optimizer that works on FSDP2's tensors in the place of one that does not, and tell it."""
+    old = draft.value(key)
+    new = successors.get(str(old))
+    if new:
+        draft.put((key,), new)
+        needs = ", which needs torchao" if "8bit" in new else ""
+        draft.note(f"`{key}: {old}` fails with FSDP2: the file says {new} now{needs}")
 
 
 def too_old_for_fsdp2(versions: Versions) -> str | None:

@@ -77,6 +77,8 @@ def test_fsdp1_is_for_old_releases_and_fsdp2_for_new_ones() -> None:
     assert "fsdp_version" not in old
 
 
-def test_a_mesh_with_replicas_is_no_preset() -> None:
+def test_a_mesh_with_replicas_shards_over_all_of_its_processes() -> None:
     text = PLAIN + "fsdp_version: 2\ndp_replicate_size: 2\ndp_shard_size: 4\nfsdp_config:\n  offload_params: false\n"
-    assert rewritten(text, "full_shard", target=TARGET).refusal == "the mesh would hold 2 replicas instead of 1"
+    result = rewritten(text, "full_shard", target=TARGET)
+    assert "dp_replicate_size: 1\ndp_shard_size: 8\n" in result.text
+    assert result.notes == ["the mesh held 2 replicas; now all of its processes share one set of shards"]

@@ -66,3 +66,23 @@ def test_standard_input_comes_out_rewritten() -> None:
     result = run("fix", *OPTIONS, "--fsdp-version", "2", "-", stdin=CLEAN.replace("fsdp_version: 2", "fsdp_version: 1"))
     assert "  fsdp_version: 2\n" in result.out
     assert result.code == 0
+
+
+def test_options_in_a_file_of_their_own_are_rewritten_there(tmp_path: Path) -> None:
+    training, options = tmp_path / "t.yaml", tmp_path / "fsdp.json"
+    training.write_text(ARGUMENTS.replace("deepspeed: ds.json", "fsdp: full_shard auto_wrap  # all\nfsdp_config: fsdp.json"))
+    options.write_text('{\n  "backward_prefetch": "backward_pre",\n  "transformer_layer_cls_to_wrap": "LlamaDecoderLayer"\n}\n')
+    alone = run("fix", *OPTIONS, "--preset", "shard_grad", str(training))
+    assert (alone.code, "fsdp.json decides how to shard, and it is not among the given files" in alone.err) == (1, True)
+    both = run("fix", *OPTIONS, "--preset", "shard_grad", str(tmp_path))
+    assert (both.code, "not rewritten" in both.err) == (0, False)
+    assert "fsdp: true  # all\nfsdp_config: fsdp.json\n" in training.read_text()
+    assert json.loads(options.read_text()) == {
+        "transformer_layer_cls_to_wrap": "LlamaDecoderLayer",
+        "version": 2,
+        "reshard_after_forward": False,
+        "auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+        "cpu_offload": False,
+        "state_dict_type": "FULL_STATE_DICT",
+    }
+    assert run("fix", *OPTIONS, "--preset", "shard_grad", "--check", str(tmp_path)).code == 0

@@ -83,6 +83,25 @@ def test_torchtitan_changes_only_what_differs() -> None:
     assert "FSDP2 alone" in (rewritten(TITAN, "full_shard", 1, target=target, path="job.toml").refusal or "")
 
 
+def test_torchtitans_replicas_become_shards() -> None:
+    text = TITAN + "data_parallel_replicate_degree = 2\n"
+    result = rewritten(text, "full_shard", target=("torchtitan==0.2.2",), path="job.toml")
+    assert result.text == text.replace("replicate_degree = 2", "replicate_degree = 1")
+    sized = rewritten(text.replace("= -1", "= 4"), "full_shard", target=("torchtitan==0.2.2",), path="job.toml").text
+    assert "data_parallel_shard_degree = 8  # all\n" in sized
+
+
+def test_jobs_older_than_torchtitan_itself_stay() -> None:
+    text = TITAN.replace("local_batch_size = 1", "batch_size = 1\n").replace('flavor = "8B"', 'flavor = "8B"\nnorm_type = "rmsnorm"')
+    assert "older than torchtitan 0.1.0" in (rewritten(text, "shard_grad", target=(), path="job.toml").refusal or "")
+
+
+def test_torchtune_keeps_what_only_sharding_recipes_read() -> None:
+    text = TUNE.replace("# tune run --nproc_per_node 2 full_finetune_distributed --config this.yaml\n", "")
+    result = rewritten(text, "shard_grad", target=("torchtune==0.6.1",))
+    assert (result.refusal, "fsdp_reshard_after_forward: false\n" in result.text) == (None, True)
+
+
 def test_torchtune_offloads_without_the_optimizer_in_the_backward_pass() -> None:
     text = rewritten(TUNE, "full_offload", target=("torchtune==0.6.1",)).text
     assert text == TUNE.replace("optimizer_in_bwd: true", "optimizer_in_bwd: false") + "fsdp_cpu_offload: true\n"
@@ -124,6 +143,28 @@ def test_ms_swift_gets_its_preset_or_json_in_one_line() -> None:
 def test_composer_shards_but_does_not_offload() -> None:
     assert rewritten(COMPOSER, "shard_grad", target=()).text == COMPOSER.replace("FULL_SHARD", "SHARD_GRAD_OP")
     assert "activation_cpu_offload" in (rewritten(COMPOSER, "full_offload", target=()).refusal or "")
+
+
+HYDRA = """\
+optimizer:
+  _target_: composer.optim.DecoupledAdamW
+  lr: 1.0e-4
+trainer:
+  _target_: composer.Trainer
+  max_duration: 10ba
+"""
+
+
+def test_composers_trainer_gets_the_block_that_its_release_reads() -> None:
+    newest = rewritten(HYDRA, "full_shard", target=("mosaicml==0.32.1",)).text
+    assert newest == HYDRA + "  parallelism_config:\n    fsdp:\n      sharding_strategy: FULL_SHARD\n"
+    older = rewritten(HYDRA, "shard_grad", target=("mosaicml==0.20.0",)).text
+    assert older == HYDRA + "  fsdp_config:\n    sharding_strategy: SHARD_GRAD_OP\n"
+
+
+def test_composer_files_that_only_evaluate_stay() -> None:
+    text = "model:\n  name: hf_causal_lm\nicl_tasks: tasks.yaml\ndevice_eval_batch_size: 4\n"
+    assert rewritten(text, "full_shard", target=()).refusal == "the file trains nothing"
 
 
 def test_soup_is_sharded_by_its_command_line() -> None:
