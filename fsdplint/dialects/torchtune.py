@@ -120,9 +120,14 @@ def _recipe(plan: Plan, document: Document, kinds: dict[str, str]) -> None:
     single = "single_device" in document.path.replace("\\", "/").rpartition("/")[2] or (len(meant) == 1 and "single_device" in meant[0])
     if single and plan.fsdp.value is not True:
         plan.fsdp = Fact(False, source="a single_device recipe")
-    written = next((key for key in _SWITCHES if document.value((key,)) not in (None, False, [])), None)
+    written = next((key for key in _SWITCHES if _is_telling(key, document.value((key,)))), None)
     if written and plan.fsdp.value is None and not meant:
         plan.fsdp = Fact(True, Place(document, (written,)))
+
+
+def _is_telling(key: str, value: object) -> bool:
+    """Whether an option is one that only files of recipes that shard state: switched on, or either way how to reshard."""
+    return value not in (None, False, []) or (key == "fsdp_reshard_after_forward" and value is False)
 
 
 def _name(arguments: str) -> str:

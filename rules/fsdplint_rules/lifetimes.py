@@ -95,6 +95,10 @@ class DeprecatedKey(Rule):
 
     ## Versions and evidence
     The deprecations of each release stand in the option tables.
+
+    ## Fix
+    Where upstream itself turns a key into another one (axolotl's attention switches, keys that moved into `fsdp_config`), that one is
+    written. Safe, unless the releases are merely assumed and older ones would not know it.
     """
 
     code, name, severity = "FSD402", "deprecated-key", Severity.WARNING
@@ -107,7 +111,7 @@ class DeprecatedKey(Rule):
                 continue
             claim = _deprecation(context, item)
             if claim:
-                yield self.claimed(claim, context.at(item.path, "key"), f"`{item.path[-1]}` is deprecated")
+                yield self.claimed(_with_safety(context, claim), context.at(item.path, "key"), f"`{item.path[-1]}` is deprecated")
 
 
 class RemovedKey(Rule):
@@ -214,6 +218,14 @@ def _is_settled(context: Context, item: Written, successor: str) -> bool:
         return option is not None
     pin = context.target.pins.get(re.split("[<>=!]", known)[0])
     return pin is not None and pin.declared
+
+
+def _with_safety(context: Context, claim: Claim) -> Claim:
+    """A claim whose fix is safe or not: what is safe in declared releases only is unsafe in assumed ones."""
+    if claim.fix is None or claim.fix.get("safe") != "declared":
+        return claim
+    pin = context.target.pins.get(context.table.package)
+    return claim._replace(fix={**claim.fix, "safe": pin is not None and pin.declared})
 
 
 def _deprecation(context: Context, item: Written) -> Claim | None:

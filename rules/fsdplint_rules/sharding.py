@@ -46,7 +46,8 @@ class ShardingNotAsWritten(Rule):
     acc-reshard-ignored-fsdp1, acc-sharding-strategy-ignored-fsdp2, TRF-FSDP-19, TRF-FSDP-20, axo-fsdp1-strategy-ignored (all run).
 
     ## Fix
-    accelerate: the strategy is written at the key that the FSDP version in force reads: unsafe, since training changes.
+    The strategy is written at the key that the FSDP version in force reads; where transformers' FSDP1 cannot do it, as FSDP2. Unsafe, since
+    training changes.
     """
 
     code, name = "FSD105", "sharding-not-as-written"

@@ -242,3 +242,13 @@ class TestOlderGeneration:
 
     def test_placeholders_and_nulls_tell_nothing(self) -> None:
         assert lint(BASE + "relora_steps:\ns2_attention: ${S2}\n", dialect="axolotl") == []
+
+
+def test_an_attention_switch_is_rewritten_where_the_release_is_declared() -> None:
+    def fix(*target: str) -> tuple[str, list[str]] | None:
+        found = [d for d in lint(BASE + "flash_attention: true\n", dialect="axolotl", target=target) if d.code == "FSD402"]
+        return (found[0].fix.applicability, [edit.text for edit in found[0].fix.edits]) if found and found[0].fix else None
+
+    assert fix() == ("unsafe", ["attn_implementation", "flash_attention_2"])
+    assert fix("axolotl==0.19.0") == ("safe", ["attn_implementation", "flash_attention_2"])
+    assert fix("axolotl==0.16.0") is None

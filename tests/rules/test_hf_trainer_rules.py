@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from linting import lint, marked, told
 
 HEAD = "output_dir: out\nper_device_train_batch_size: 8\n"
@@ -404,3 +405,38 @@ def test_the_example_files_of_an_older_release_say_where_they_came_from() -> Non
         ("FSD406", "backward_prefetch: backward_pre"),
         ("FSD406", "forward_prefetch: true"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "written", "mended"),
+    [
+        ("5.24.0", "fsdp: shard_grad_op\nfsdp_config:\n  version: 1\n", {"version": 2, "reshard_after_forward": False}),
+        (
+            "5.5.0",
+            "fsdp: shard_grad_op\nfsdp_config:\n  min_num_params: 0\n",
+            {"min_num_params": 0, "version": 2, "reshard_after_forward": False},
+        ),
+        ("5.2.0", "fsdp: full_shard\nfsdp_config:\n  version: 2\n", {"version": 2, "reshard_after_forward": True}),
+    ],
+)
+def test_sharding_that_is_lost_can_be_written_for_fsdp2(version: str, written: str, mended: dict[str, object]) -> None:
+    text = HEAD + written
+    (found,) = [d for d in lint(text, dialect="hf-trainer", target=[f"transformers=={version}"]) if d.code == "FSD105"]
+    assert found.fix is not None
+    assert found.fix.applicability == "unsafe"
+    for edit in sorted(found.fix.edits, key=lambda edit: -edit.start):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    assert yaml.safe_load(text)["fsdp_config"] == mended
+
+
+@pytest.mark.parametrize("version", ["4.57.6", "5.24.0"])
+def test_a_key_that_moved_into_the_block_is_moved(version: str) -> None:
+    found = lint(
+        HEAD + "fsdp: full_shard\nfsdp_transformer_layer_cls_to_wrap: X\n", dialect="hf-trainer", target=[f"transformers=={version}"]
+    )
+    (fix,) = [d.fix for d in found if d.fix and d.key == "fsdp_transformer_layer_cls_to_wrap"]
+    assert fix is not None
+    assert (fix.applicability, fix.message) == (
+        "safe",
+        "move `fsdp_transformer_layer_cls_to_wrap` to `fsdp_config.transformer_layer_cls_to_wrap`",
+    )
