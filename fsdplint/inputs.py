@@ -27,7 +27,17 @@ HEAD = 65_536
 MARKERS = (
     *(b"fsdp", b"FSDP", b"deepspeed", b"zero_", b"distributed", b"parallel", b"shard", b"precision", b"gradient", b"optim", b"lora"),
     *(b"train", b"model", b"transformer", b"batch_size", b"learning_rate", b"checkpoint", b"output_dir", b"bf16", b"fp16"),
-    *(b"prefetch", b"orig_params", b"module_states", b"all_gathers", b"wrap", b"min_num_params", b"efficient_loading", b"state_dict"),
+    *(
+        b"prefetch",
+        b"orig_params",
+        b"module_states",
+        b"all_gathers",
+        b"wrap",
+        b"offload",
+        b"min_num_params",
+        b"efficient_loading",
+        b"state_dict",
+    ),
     *(b"lightning", b"_component_", b"class_path", b"_target_"),
 )
 """Pieces of words of which every training config has at least one: a file without any is not worth parsing, and most files have none."""

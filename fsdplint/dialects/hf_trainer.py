@@ -172,5 +172,5 @@ _TELLING = frozenset(
 
 def _is_fragment(keys: Iterable[str], table: Table) -> bool:
     block = table.schema["properties"].get("fsdp_config") or table.schema
-    names = [spelled(block, key) for key in keys]
-    return bool(names) and None not in names and not _TELLING.isdisjoint(name for name in names if name)
+    names = {spelled(block, key) for key in keys}
+    return bool(names) and None not in names and (not _TELLING.isdisjoint(names) or ("version" in names and len(names) > 1))

@@ -33,6 +33,9 @@ UNABLE = {
 }
 """What axolotl refuses beside FSDP."""
 
+OUTDATED = ("max_packed_sequence_len", "rope_scaling")
+"""Keys at which every release since 0.5.0 stops."""
+
 PREFERENCE = ("dpo", "ipo", "kto", "orpo")
 EIGHT_BIT = {"adamw_8bit": "adamw_torch_8bit", "adamw_bnb_8bit": "adamw_torch_8bit"}
 """Optimizers that axolotl refuses with FSDP2, and torch's own of the same kind."""
@@ -63,6 +66,8 @@ class Axolotl(Writer):
 def _check(draft: Draft, wish: Wish) -> None:
     for key, reason in UNABLE.items():
         refuse_on(draft, (key,), reason)
+    if not draft.versions.is_older("axolotl>=0.5.0"):
+        refuse_on(draft, OUTDATED, "the file is older than axolotl 0.5.0 (`{key}`): bring it up to date first, or name its release")
     quantized = bool(draft.value("load_in_4bit") or draft.value("load_in_8bit"))
     if wish.version == 2 and draft.value("rl") in PREFERENCE and quantized:
         raise Refused(f"axolotl refuses `rl: {draft.value('rl')}` on a quantized model with FSDP2")

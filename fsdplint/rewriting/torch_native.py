@@ -103,9 +103,13 @@ class Composer(Writer):
         if wish.version == 2:
             body = {"reshard_after_forward": wish.sharding is Sharding.FULL_SHARD}
         names = tuple(str(part) for part in block or _new_block(draft))
+        names = _moved(draft, names) if names[-2:] == ("trainer", "fsdp_config") and not draft.versions.is_older(_PARALLELISM) else names
         draft.block(names, body)
         draft.drop((*names[:-1], "deepspeed_config"), *(((*names, "sharding_strategy"),) if wish.version == 2 else ()))
 
+
+_PARALLELISM = "mosaicml>=0.26.0"
+"""The releases whose Trainer takes the block in ``parallelism_config``, and no ``fsdp_config``."""
 
 _TRAINING = frozenset({"train_loader", "train_dataset", "train_dataloader", "max_duration", "max_epochs", "optimizer", "optimizers"})
 """Keys of which a file that trains has one."""
@@ -121,7 +125,21 @@ def _new_block(draft: Draft) -> Path:
         raise Refused("the file trains nothing")
     if not isinstance(trainer, dict):
         return (*base, "fsdp_config")
-    return (*host, "fsdp_config") if draft.versions.is_older("mosaicml>=0.26.0") else (*host, "parallelism_config", "fsdp")
+    return (*host, "fsdp_config") if draft.versions.is_older(_PARALLELISM) else (*host, "parallelism_config", "fsdp")
+
+
+def _moved(draft: Draft, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The block of an older Trainer at the place where today's reads it; where it has comments, it stays."""
+    new = (*names[:-1], "parallelism_config", "fsdp")
+    options, before = draft.value(*names), draft.document
+    if not isinstance(options, dict) or draft.has(*new[:-1]):
+        return names
+    draft.put(new[:-1], {"fsdp": options}, names[-1])
+    draft.drop(names)
+    if len(draft.document.comments()) == len(before.comments()):
+        return new
+    draft.document = before
+    return names
 
 
 class Lightning(Writer):

@@ -114,6 +114,8 @@ class Trainer(Writer):
 
 def _check(draft: Draft) -> None:
     block = draft.value("fsdp_config")
+    if isinstance(block, str) and block.lstrip().startswith("{"):
+        raise Refused("`fsdp_config` is JSON in a text: write it as a mapping, or name a file")
     if isinstance(block, str) and not draft.is_section(BLOCK):
         raise Refused(f"the options stand in the file that `fsdp_config` names, {block}")
     if draft.value(*BLOCK, "xla"):

@@ -82,3 +82,8 @@ def test_a_mesh_with_replicas_shards_over_all_of_its_processes() -> None:
     result = rewritten(text, "full_shard", target=TARGET)
     assert "dp_replicate_size: 1\ndp_shard_size: 8\n" in result.text
     assert result.notes == ["the mesh held 2 replicas; now all of its processes share one set of shards"]
+
+
+def test_files_older_than_axolotl_0_5_stay() -> None:
+    text = PLAIN + "max_packed_sequence_len: 2048\n"
+    assert "older than axolotl 0.5.0" in (rewritten(text, "full_shard", target=()).refusal or "")

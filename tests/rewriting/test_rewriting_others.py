@@ -162,6 +162,20 @@ def test_composers_trainer_gets_the_block_that_its_release_reads() -> None:
     assert older == HYDRA + "  fsdp_config:\n    sharding_strategy: SHARD_GRAD_OP\n"
 
 
+def test_composers_older_block_moves_unless_it_has_comments() -> None:
+    block = "  fsdp_config:\n    mixed_precision: PURE\n    sharding_strategy: FULL_SHARD\n"
+    target = ("mosaicml==0.32.1",)
+    moved = rewritten(HYDRA + block, "shard_grad", target=target).text
+    assert yaml.safe_load(moved)["trainer"] == {
+        "_target_": "composer.Trainer",
+        "max_duration": "10ba",
+        "parallelism_config": {"fsdp": {"mixed_precision": "PURE", "sharding_strategy": "SHARD_GRAD_OP"}},
+    }
+    assert "error" in (rewritten(HYDRA + block.replace("PURE", "PURE  # fast"), "shard_grad", target=target).refusal or "")
+    older = rewritten(HYDRA + block, "shard_grad", target=("mosaicml==0.20.0",)).text
+    assert older == HYDRA + block.replace("FULL_SHARD", "SHARD_GRAD_OP")
+
+
 def test_composer_files_that_only_evaluate_stay() -> None:
     text = "model:\n  name: hf_causal_lm\nicl_tasks: tasks.yaml\ndevice_eval_batch_size: 4\n"
     assert rewritten(text, "full_shard", target=()).refusal == "the file trains nothing"
