@@ -216,7 +216,12 @@ def _is_settled(context: Context, item: Written, successor: str) -> bool:
     known = option.schema.get("x-known") if option else None
     if known is None:
         return option is not None
-    pin = context.target.pins.get(re.split("[<>=!]", known)[0])
+    return _is_declared(context, known)
+
+
+def _is_declared(context: Context, requirement: str) -> bool:
+    """Whether the releases of a requirement's package are declared and not just assumed."""
+    pin = context.target.pins.get(re.split("[<>=!]", requirement)[0])
     return pin is not None and pin.declared
 
 
@@ -224,8 +229,7 @@ def _with_safety(context: Context, claim: Claim) -> Claim:
     """A claim whose fix is safe or not: what is safe in declared releases only is unsafe in assumed ones."""
     if claim.fix is None or claim.fix.get("safe") != "declared":
         return claim
-    pin = context.target.pins.get(context.table.package)
-    return claim._replace(fix={**claim.fix, "safe": pin is not None and pin.declared})
+    return claim._replace(fix={**claim.fix, "safe": _is_declared(context, claim.versions or context.table.package)})
 
 
 def _deprecation(context: Context, item: Written) -> Claim | None:

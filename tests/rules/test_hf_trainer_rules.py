@@ -440,3 +440,20 @@ def test_a_key_that_moved_into_the_block_is_moved(version: str) -> None:
         "safe",
         "move `fsdp_transformer_layer_cls_to_wrap` to `fsdp_config.transformer_layer_cls_to_wrap`",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "options"), [("full_shard auto_wrap", None), ("full_shard auto_wrap offload", {"cpu_offload": True}), ("full_shard", ...)]
+)
+def test_words_that_say_what_true_means_become_true(words: str, options: object) -> None:
+    text = HEAD + f"fsdp: {words}\n"
+    (found,) = [d for d in lint(text, dialect="hf-trainer", target=["transformers==5.24.0"]) if d.code == "FSD402"]
+    if options is ...:
+        assert found.fix is None
+        return
+    assert found.fix is not None
+    assert found.fix.applicability == "safe"
+    for edit in sorted(found.fix.edits, key=lambda edit: -edit.start):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    mended = yaml.safe_load(text)
+    assert (mended["fsdp"], mended.get("fsdp_config")) == (True, options)
