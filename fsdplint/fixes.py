@@ -36,7 +36,7 @@ def text_fix(fix: SymbolicFix) -> Fix | None:
     edited = apply(fix.document.original, fix.operations)
     if not edited.edits:
         return None
-    if _is_move(fix.operations) and len(edited.document.comments()) < len(fix.document.comments()):
+    if _keeps_all(fix.operations) and len(edited.document.comments()) < len(fix.document.comments()):
         raise Refused("a comment would be lost")
     edits = edited.edits
     path = fix.document.path
@@ -44,9 +44,10 @@ def text_fix(fix: SymbolicFix) -> Fix | None:
     return Fix(fix.message, "safe" if fix.is_safe else "unsafe", tuple(Edit(path, *edit) for edit in edits), places)
 
 
-def _is_move(operations: tuple[Operation, ...]) -> bool:
-    """Whether what is taken away is written elsewhere, so that no comment on it has become pointless."""
-    return {type(operation) for operation in operations} >= {Insert, Delete}
+def _keeps_all(operations: tuple[Operation, ...]) -> bool:
+    """Whether nothing goes, or what is taken away is written elsewhere, so that no comment has become pointless."""
+    kinds = {type(operation) for operation in operations}
+    return Delete not in kinds or Insert in kinds
 
 
 def stated_fix(stated: dict[str, Any], at: Place) -> SymbolicFix | None:
@@ -82,17 +83,21 @@ def _is_done(operation: Operation, document: Document) -> bool:
 
 def _operations(stated: dict[str, Any], at: Place) -> list[Operation]:
     if stated["op"] != "move":
-        return [_operation(stated, at.path)]
+        return [_operation(stated, at.path, at.document)]
     return [Insert(parse_dotted(stated["to"]), at.document.value(at.path)), Delete(at.path)]
 
 
-def _operation(stated: dict[str, Any], path: Path) -> Operation:
+def _operation(stated: dict[str, Any], path: Path, document: Document) -> Operation:
     named = parse_dotted(stated["at"]) if "at" in stated else None
     if stated["op"] == "insert":
         owner = path[:-1] if named is None else named
         after = str(path[-1]) if named is None else None
         return Insert((*owner, stated["key"]), stated["value"], stated.get("after", after))
     target = path if named is None else named
+    if stated["op"] == "join":
+        items = document.value(target)
+        assert isinstance(items, list), "a claim about another value"
+        return Set(target, ",".join(map(str, items)))
     if stated["op"] == "rename":
         return Rename(target, stated["to"])
     return Set(target, stated["value"]) if stated["op"] == "set" else Delete(target)

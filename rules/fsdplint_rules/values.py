@@ -10,6 +10,7 @@ from fsdplint.document import Scalar, plain
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.generations import spoken_for_by_value
+from fsdplint_rules.meanings import meant
 from fsdplint_rules.repairs import rewritten
 from fsdplint_rules.siblings import is_running
 
@@ -47,7 +48,8 @@ class InvalidValue(Rule):
     Each option table; see the framework's page.
 
     ## Fix
-    A misspelt word is replaced by the one that was probably meant: unsafe.
+    A value in another spelling (`fsdp` for `FSDP`, `2.0` for `2`, a list for a text with commas) is written as the framework wants it: safe
+    where it is refused today. A misspelt word is replaced by the one that was probably meant: unsafe.
     """
 
     code, name, severity = "FSD004", "invalid-value", Severity.ERROR
@@ -59,7 +61,7 @@ class InvalidValue(Rule):
             if not looks_else or not _is_yaml_reading(context):
                 fault = f"`{item.path[-1]}` cannot be {_shown(value, schema)}"
                 help = _rewritten(value, "", schema) if looks_else else _wanted(schema, value)
-                fix = _mended(context, item, value, schema, claim) if looks_else else _guessed(context, item, value, schema)
+                fix = _mended(context, item, value, schema, claim) if looks_else else _guessed(context, item, value, schema, claim)
                 yield self.claimed(claim, context.at(item.path), fault, help=help, fix=fix)
 
 
@@ -167,12 +169,12 @@ def _is_number(text: str) -> bool:
 
 
 def _wanted(schema: dict[str, Any], value: object) -> str | None:
+    found = meant(schema, value)
+    if found is not None:
+        return f"write `{found.value}`" if found.is_certain else f"did you mean `{found.value}`?"
     if "anyOf" in schema and "enum" not in schema:
         schema = schema["anyOf"][0]
     if "enum" in schema:
-        meant = _meant(value, schema["enum"])
-        if meant:
-            return f"did you mean `{meant}`?"
         names = [f"`{'null' if v is None else str(v).lower() if isinstance(v, bool) else v}`" for v in schema["enum"]]
         return "write " + (" or ".join(names) if len(names) < 3 else "one of " + ", ".join(names))
     kinds = schema.get("type")
@@ -183,13 +185,6 @@ def _wanted(schema: dict[str, Any], value: object) -> str | None:
         words = {"array": "a list", "object": "a mapping", "integer": "an integer", "boolean": "true or false"}
         return "write " + " or ".join(words.get(k, f"a {k}") for k in kinds) + bounds
     return None
-
-
-def _meant(value: object, words: list[object]) -> str | None:
-    import difflib
-
-    names = [word for word in words if isinstance(word, str)]
-    return next(iter(difflib.get_close_matches(value, names, n=1, cutoff=0.7)), None) if isinstance(value, str) else None
 
 
 def _rewritten(value: object, raw: str, schema: dict[str, Any]) -> str | None:
@@ -233,10 +228,14 @@ def _looks_like(value: object, raw: str, schema: dict[str, Any]) -> object:
     return number if isinstance(number, int) or "number" in kinds else None
 
 
-def _guessed(context: Context, item: Written, value: object, schema: dict[str, Any]) -> SymbolicFix | None:
-    """The word that a wrong one is probably meant to be."""
-    meant = _meant(value, schema["enum"]) if "enum" in schema else None
-    return rewritten(context.document, item.path, meant, is_safe=False) if meant is not None else None
+def _guessed(context: Context, item: Written, value: object, schema: dict[str, Any], claim: Claim) -> SymbolicFix | None:
+    """The value that a wrong one is meant to be: safe where it is the same word in another spelling and nothing runs as it is."""
+    node = item.entry.value
+    found = meant(schema, value, node.raw if isinstance(node, Scalar) else "")
+    if found is None:
+        return None
+    is_safe = found.is_certain and claim.outcome in ("refused", "crashes")
+    return rewritten(context.document, item.path, found.value, is_safe=is_safe)
 
 
 def _shown(value: object, schema: dict[str, Any] | None = None) -> str:
