@@ -144,7 +144,7 @@ class RemovedKey(Rule):
                 claim = _absent(context, item)
                 if claim:
                     yield self.claimed(
-                        claim,
+                        _with_safety(context, claim),
                         context.at(item.path, "key"),
                         f"`{item.path[-1]}` was removed (known to {known})",
                         help=_instead(item) or "remove the key",
