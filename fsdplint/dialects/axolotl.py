@@ -184,6 +184,8 @@ def _listed(plan: Plan, words: list[tuple[str, Place]]) -> None:
             plan.offload = Fact(True, place).beating(plan.offload)
         elif word == "auto_wrap" and not plan.wrap_policy.is_written:
             plan.wrap_policy = Fact(Wrap.TRANSFORMER, place)
+    if plan.fsdp.value is True and plan.offload.is_silent:
+        plan.offload = Fact(False, source="accelerate's default")
 
 
 def _training(plan: Plan, document: Document, versions: Versions) -> None:

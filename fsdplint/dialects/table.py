@@ -79,10 +79,10 @@ holds counts. ``says`` is half a sentence on what happens, ``help`` what to writ
 claim about a key to some of its values (text: case aside, but for patterns).
 ``fix`` {"do": operations, "safe": true, "says": text} is how to mend the fault. An operation is {"op": "delete"}, {"op": "rename",
 "to": key} or {"op": "set", "value": value} of the key that the finding stands at; {"op": "move", "to": dotted path}, which takes its value
-along; {"op": "join"}, the items of a list as one text with commas; or {"op": "insert", "key": key, "value": value} of a new key behind it or behind the sibling ``"after"``. ``"at"`` is another key, as
-a dotted path from the top (``insert``: the mapping that the new key goes into). Only ``"safe": true`` says that the training which results
-is the one that the file asks for (see fsdplint.fixes); ``"declared"``: where the user has said which releases are meant, since older ones
-do not know what is written.
+along; {"op": "join"}, the items of a list as one text with commas; or {"op": "insert", "key": key, "value": value} of a new key behind it
+or behind the sibling ``"after"``. ``"at"`` is another key, as a dotted path from the top (``insert``: the mapping that the new key goes
+into). Only ``"safe": true`` says that the training which results is the one that the file asks for (see fsdplint.fixes); ``"declared"``:
+where the user has said which releases are meant, since older ones do not know what is written.
 A condition's decision may end in ``.written``: what the file asks for, where that differs from what runs; in ``.key``: the key at which
 it is written; or in ``.rival``: what another place asks for instead.
 An entry of ``x-values`` may have an ``if``, too.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsdplint.plan import Plan, Sharding, StateDict, Wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from fsdplint.plan import Fact
 
 
 class Aim(NamedTuple):
@@ -63,11 +65,19 @@ def misses(wish: Wish, plan: Plan) -> Iterable[str]:
         # A decision that a dialect leaves to code is silent in every file of it.
         if found != value and not (found is None and decision in ("wrap_policy", "state_dict")):
             known = f"would be {_shown(found)} instead of {_shown(value)}"
-            yield f"{decision} {known}" if found is not None else f"nothing in the text would tell that {decision} is {_shown(value)}"
+            says = f"{decision} {known}" if found is not None else f"nothing in the text would tell that {decision} is {_shown(value)}"
+            yield says + _on_the_line(plan.fact(decision))
     if plan.deepspeed.value is True:
-        yield "DeepSpeed would still be on"
+        yield f"DeepSpeed would still be on{_on_the_line(plan.deepspeed)}"
     if (plan.dp_replicate.value or 1) != wish.replicas:
         yield f"the mesh would hold {plan.dp_replicate.value or 1} replicas instead of {wish.replicas}"
+
+
+def _on_the_line(fact: Fact[Any]) -> str:
+    """What to do where a launch line decides."""
+    if fact.place is None or fact.place.document.format != "command" or not fact.place.path:
+        return ""
+    return f": `{fact.place.path[-1]}` stands on the launch line, and is to be changed there"
 
 
 def _shown(value: object) -> str:

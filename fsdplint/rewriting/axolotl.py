@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fsdplint.document import Refused
 from fsdplint.plan import Sharding, StateDict, Wrap
 from fsdplint.rewriting.draft import refuse_on
+from fsdplint.rewriting.trainers import OPTIMIZERS
 from fsdplint.rewriting.writer import Writer, one_replica, replaced
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ OUTDATED = ("max_packed_sequence_len", "rope_scaling")
 """Keys at which every release since 0.5.0 stops."""
 
 PREFERENCE = ("dpo", "ipo", "kto", "orpo")
-EIGHT_BIT = {"adamw_8bit": "adamw_torch_8bit", "adamw_bnb_8bit": "adamw_torch_8bit"}
-"""Optimizers that axolotl refuses with FSDP2, and torch's own of the same kind."""
-
 _DDP_ONLY = ("ddp_find_unused_parameters", "ddp_bucket_cap_mb", "ddp_broadcast_buffers")
 
 
@@ -95,7 +93,7 @@ def _second(draft: Draft, wish: Wish) -> None:
         one_replica(draft, ("dp_replicate_size",), ("dp_shard_size",))
     _moved(draft)
     _tidy(draft, wish)
-    replaced(draft, "optimizer", EIGHT_BIT)
+    replaced(draft, "optimizer", OPTIMIZERS)
     if draft.value(*BLOCK, "activation_checkpointing") is True and draft.value("gradient_checkpointing") not in (None, False):
         draft.put(("gradient_checkpointing",), False)
 

@@ -11,9 +11,12 @@ from fsdplint.linter import plans_of
 from fsdplint.rewriting.aim import misses, wish_for
 from fsdplint.rewriting.draft import Draft
 from fsdplint.rewriting.migration import migration
+from fsdplint.rewriting.notes import changes_of_mind, lost_with_deepspeed
 from fsdplint.rewriting.writers import writer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fsdplint.launch import ConfigFile
     from fsdplint.rewriting.aim import Aim, Wish
     from fsdplint.session import Job
@@ -28,8 +31,10 @@ class Rewriting(NamedTuple):
     notes: tuple[str, ...]
 
 
-def rewriting(job: Job, aim: Aim) -> Rewriting | None:
-    """The rewriting of a launch; None where a migration finds no FSDP. Raises Refused with the reason where there is none."""
+def rewritings(job: Job, aim: Aim) -> list[Rewriting]:
+    """What may state the wish on every release of the target, one for each text that some release would get, the oldest first; none where
+    a migration finds nothing to convert. Raises Refused with the reason where there is none.
+    """
     points = job.target.points()
     file = obeyed(job, points[0])
     for one in (file, _options_of(job, file)):
@@ -39,16 +44,10 @@ def rewriting(job: Job, aim: Aim) -> Rewriting | None:
         raise Refused("the file cannot be read: mend its syntax first")
     if file.dialect.predates(file.document):
         raise Refused("the file is written for a generation of the framework that no known release reads")
-    wishes = {point: _wish(job, file, aim, point) for point in points}
-    if all(wish is None for wish in wishes.values()):
-        return None
-    wish = wishes[points[0]]
-    if wish is None or any(other != wish for other in wishes.values()):
-        raise Refused("the releases of the target need different texts: name one with --target")
-    found = [_texts(job, file, wish, point) for point in points]
-    if any(texts != found[0][0] for texts, _ in found):
-        raise Refused("the releases of the target need different texts: name one with --target")
-    return Rewriting(found[0][0], wish, found[0][1])
+    wishes = _wishes(job, file, aim, points)
+    wished = [(point, wish) for point, wish in zip(points, wishes, strict=True) if wish is not None]
+    found = [_rewriting(job, file, wish, point) for point, wish in reversed(wished)]
+    return [one for index, one in enumerate(found) if (one.texts, one.wish) not in [(other.texts, other.wish) for other in found[:index]]]
 
 
 def obeyed(job: Job, versions: Versions) -> ConfigFile:
@@ -77,33 +76,46 @@ def unproved(job: Job, wish: Wish) -> str | None:
     return None
 
 
-def _wish(job: Job, file: ConfigFile, aim: Aim, versions: Versions) -> Wish | None:
-    """What is to be written on one release; the newest FSDP version that it can do, unless one is asked for."""
-    reason = None
+def _wishes(job: Job, file: ConfigFile, aim: Aim, points: Sequence[Versions]) -> list[Wish | None]:
+    """What is to be written on each release, under the newest FSDP version that all of them can do, unless one is asked for."""
+    reasons: list[str] = []
     for version in (2, 1) if aim.version is None else (aim.version,):
-        if aim.preset is not None:
-            wish = wish_for(aim.preset, version)
-            wish = wish if writer(file.dialect).wraps else wish._replace(wrap=None)
-        else:
-            plan = plans_of(job.launch, job.target, versions)[0]
-            found = migration(plan, version)
-            if found is None:
-                return None
-            wish = found
-        hindrance = writer(file.dialect).hindrance(Draft(file.document, file.dialect, versions), wish)
-        if hindrance is None:
-            return wish
-        reason = reason or hindrance
-    raise Refused(reason or "")
+        try:
+            return [_wish(job, file, aim.preset, version, point) for point in points]
+        except Hindered as hindered:
+            reasons.append(hindered.reason)
+    raise Refused(reasons[0])
 
 
-def _texts(job: Job, file: ConfigFile, wish: Wish, versions: Versions) -> tuple[dict[str, str], tuple[str, ...]]:
+class Hindered(Refused):
+    """A release cannot do what is wished under one FSDP version."""
+
+
+def _wish(job: Job, file: ConfigFile, preset: str | None, version: int, versions: Versions) -> Wish | None:
+    """What is to be written on one release; None where nothing is to be converted. Raises Hindered, and Refused."""
+    scribe, draft = writer(file.dialect), Draft(file.document, file.dialect, versions)
+    wish = wish_for(preset or "full_shard", version)
+    hindrance = scribe.hindrance(draft, wish)
+    if hindrance is None and preset is None:
+        plan = plans_of(job.launch, job.target, versions)[0]
+        found = migration(plan, version, file.dialect.name, is_outdated=scribe.is_outdated(draft, version))
+        if found is None:
+            return None
+        wish = found
+        hindrance = scribe.hindrance(draft, wish)
+    if hindrance is not None:
+        raise Hindered(hindrance)
+    return scribe.within(draft, wish)
+
+
+def _rewriting(job: Job, file: ConfigFile, wish: Wish, versions: Versions) -> Rewriting:
     """The texts on one release: of the obeyed file, and of a training file whose DeepSpeed would take over."""
     draft = Draft(file.document, file.dialect, versions)
     options = _options_of(job, file)
     if options is not None:
         whole = file.dialect.completed(draft.plan, file.document, job.launch.members, versions)
         draft.section(("fsdp_config",), Draft(options.document, options.dialect, versions), whole)
+    notes = [*changes_of_mind(draft.plan, wish), *lost_with_deepspeed(job.launch, draft)]
     writer(file.dialect).write(draft, wish)
     texts = draft.texts()
     for other in job.launch.files:
@@ -112,22 +124,4 @@ def _texts(job: Job, file: ConfigFile, wish: Wish, versions: Versions) -> tuple[
             beside = Draft(other.document, other.dialect, versions)
             beside.drop(("deepspeed",))
             texts[path] = beside.document.text
-    return texts, (*draft.notes, *_only_in_json(job))
-
-
-def _only_in_json(job: Job) -> list[str]:
-    """What a DeepSpeed JSON says beyond sharding, which nothing says any more once no file names it."""
-    notes = []
-    for file in job.launch.files:
-        if file.dialect.name == "deepspeed":
-            block = file.document.value(())
-            keys = [str(key) for key, value in block.items() if key not in _SHARDING and value != "auto"] if isinstance(block, dict) else []
-            told = f", which also says {', '.join(keys)}: write that where it belongs now" if keys else ""
-            notes.append(f"nothing names {file.document.path} any more{told}")
-    return notes
-
-
-_SHARDING = frozenset(
-    {"zero_optimization", "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer", "steps_per_print", "wall_clock_breakdown"}
-)
-"""Keys of the JSON that say how to shard, or how to report."""
+    return Rewriting(texts, wish, (*draft.notes, *notes))

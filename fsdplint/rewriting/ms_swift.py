@@ -23,8 +23,10 @@ class MsSwift(Writer):
     def hindrance(self, draft: Draft, wish: Wish) -> str | None:
         if draft.versions.has("ms-swift<3.12.0"):
             return f"ms-swift {draft.versions.text('ms-swift')} has no `fsdp` of its own: it begins with 3.12.0"
-        if wish.version != 2 or wish.replicas > 1:
-            return "ms-swift's presets are FSDP2's, without replicas"
+        if wish.version != 2:
+            return "ms-swift shards with FSDP2 alone: leave --fsdp-version out"
+        if wish.replicas > 1:
+            return "ms-swift has no hybrid sharding"
         return too_old_for_fsdp2(draft.versions)
 
     def write(self, draft: Draft, wish: Wish) -> None:

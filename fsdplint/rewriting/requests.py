@@ -11,7 +11,7 @@ from fsdplint.fixing import Change, Fixed, written
 from fsdplint.grouping import groups
 from fsdplint.mending import Trial, mend
 from fsdplint.parallel import verdicts
-from fsdplint.rewriting.launches import rewriting, unproved
+from fsdplint.rewriting.launches import rewritings, unproved
 from fsdplint.session import Session
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fsdplint.grouping import Group
     from fsdplint.request import Request
     from fsdplint.rewriting.aim import Aim
+    from fsdplint.rewriting.launches import Rewriting
     from fsdplint.session import Job
 
 REPLACED = ("deepspeed",)
@@ -103,10 +104,22 @@ class _Work:
         return path in self.joined or (dialect in REPLACED and len(self.session.given) > 1)
 
     def _rewrite(self, job: Job, group: Group, path: str) -> None:
-        done = rewriting(job, self.aim)
-        if done is None:
+        found = rewritings(job, self.aim)
+        if not found:
             self.notes.append((path, "no FSDP of another version: nothing to convert"))
-            return
+        for done in found:
+            try:
+                self._prove(done, job, _without_replaced(group, job), path)
+            except Refused:
+                if len(found) == 1:
+                    raise
+            else:
+                return
+        if found:
+            raise Refused("the releases of the target need different texts: name one with --target")
+
+    def _prove(self, done: Rewriting, job: Job, group: Group, path: str) -> None:
+        """Keep a rewriting. Raises Refused where its texts do not state the wish on every release, or have errors."""
         files = {file.document.path: file.document for file in job.launch.files}
         texts = {name: encoded(files[name], text) for name, text in done.texts.items() if text != files[name].text}
         contents = self._without_errors(group, {**self.contents, **texts})
@@ -131,7 +144,8 @@ class _Work:
             own = {(error.code, error.key) for error in _errors(self._trial(group, self.contents))}
             is_own = (first.code, first.key) in own
             what = "the file has an error that is to be mended first" if is_own else "the result would have an error"
-            raise Refused(f"{what}: {first.code} {f'{first.key}: ' if first.key else ''}{first.message}")
+            help = f" ({first.help})" if first.help else ""
+            raise Refused(f"{what}: {first.code} {f'{first.key}: ' if first.key else ''}{first.message}{help}")
         return contents
 
     def _trial(self, group: Group, contents: dict[str, bytes]) -> Trial:
@@ -142,6 +156,13 @@ class _Work:
         verdict = self.session.judged(job, group, statuses)
         documents = {file.document.path: file.document for file in job.launch.files if file.document.path in job.given}
         return Trial(verdict.diagnostics, documents)
+
+
+def _without_replaced(group: Group, job: Job) -> Group:
+    """A launch without the given files that nothing names afterwards."""
+    gone = {file.document.path for file in job.launch.files if file.dialect.name in REPLACED}
+    kept = tuple(item for item in group.given if item.path not in gone)
+    return group._replace(given=kept) if kept else group
 
 
 def _errors(trial: Trial) -> list[Diagnostic]:

@@ -105,6 +105,8 @@ class Composer(Writer):
         names = tuple(str(part) for part in block or _new_block(draft))
         names = _moved(draft, names) if names[-2:] == ("trainer", "fsdp_config") and not draft.versions.is_older(_PARALLELISM) else names
         draft.block(names, body)
+        if draft.value(*names, "cpu_offload"):
+            draft.put((*names, "cpu_offload"), False)
         draft.drop((*names[:-1], "deepspeed_config"), *(((*names, "sharding_strategy"),) if wish.version == 2 else ()))
 
 
@@ -145,10 +147,13 @@ def _moved(draft: Draft, names: tuple[str, ...]) -> tuple[str, ...]:
 class Lightning(Writer):
     """``strategy`` of a Trainer: a name, or Lightning's own class with arguments. What is wrapped has to be named by class."""
 
-    wraps = False
-
-    def hindrance(self, draft: Draft, wish: Wish) -> str | None:  # noqa: ARG002
+    def hindrance(self, draft: Draft, wish: Wish) -> str | None:
+        if _strategy(draft) == "ModelParallelStrategy":
+            return "ModelParallelStrategy is FSDP2, which the model's own code shards: there is nothing that a file could say"
         return None if wish.version == 1 else "FSDP2 of Lightning (ModelParallelStrategy) wants a model that shards itself, in code"
+
+    def within(self, draft: Draft, wish: Wish) -> Wish:  # noqa: ARG002
+        return wish._replace(wrap=None)
 
     def write(self, draft: Draft, wish: Wish) -> None:
         from fsdplint.dialects.lightning_shapes import shape_of
@@ -176,6 +181,13 @@ class Lightning(Writer):
             draft.put(at, {"_target_": f"{namespace}.FSDPStrategy", "sharding_strategy": wish.sharding.value})
         else:
             raise Refused("SHARD_GRAD_OP needs FSDPStrategy as an object (`_target_`), in the namespace that the project imports")
+
+
+def _strategy(draft: Draft) -> str | None:
+    from fsdplint.dialects.lightning_shapes import shape_of
+
+    shape = shape_of(draft.document)
+    return shape.strategy if shape is not None else None
 
 
 _STRATEGIES = {

@@ -86,8 +86,17 @@ class Trainer(Writer):
         if wish.replicas > 1:
             return "TrainingArguments has no hybrid sharding for FSDP2; an accelerate file can say it (parallelism_config)"
         if wish.sharding in body.lost:
-            return f"{release} turns {wish.sharding.value} of FSDP1 into FULL_SHARD"
+            return f"{release} turns {wish.sharding.value} of FSDP1 into FULL_SHARD: use --fsdp-version 2"
         return too_old_for_fsdp2(draft.versions) if wish.version == 2 else None
+
+    def is_outdated(self, draft: Draft, version: int) -> bool:
+        body = self._body(draft.versions, version)
+        return body is not None and not body.words and isinstance(draft.value("fsdp"), (str, list))
+
+    def within(self, draft: Draft, wish: Wish) -> Wish:
+        body = self._body(draft.versions, wish.version)
+        is_told = body is None or wish.version == 1 or "state_dict_type" in body.keys
+        return wish if is_told else wish._replace(state_dict=None)
 
     def write(self, draft: Draft, wish: Wish) -> None:
         body = self._body(draft.versions, wish.version)

@@ -16,16 +16,19 @@ FSDP2_FLOORS = ("torch>=2.6.0", "accelerate>=1.7.0")
 
 
 class Writer:
-    """How one dialect states sharding: what hinders a wish there, and the changes that write it.
-
-    ``wraps``: whether its files can say that transformer layers are wrapped, without naming a class.
-    """
-
-    wraps: bool = True
+    """How one dialect states sharding: what hinders a wish there, and the changes that write it."""
 
     def hindrance(self, draft: Draft, wish: Wish) -> str | None:
         """Why the releases at hand cannot do what is wished; None where they can."""
         raise NotImplementedError
+
+    def is_outdated(self, draft: Draft, version: int) -> bool:  # noqa: ARG002
+        """Whether a file that states an FSDP version already does so in words that are to be replaced."""
+        return False
+
+    def within(self, draft: Draft, wish: Wish) -> Wish:  # noqa: ARG002
+        """A wish without what no key of the dialect's files can say."""
+        return wish
 
     def write(self, draft: Draft, wish: Wish) -> None:
         """Change the draft. Raises Refused where the file has something that cannot be brought along."""

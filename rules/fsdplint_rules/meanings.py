@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from fsdplint.dialects import fits
 
+_WORDS = re.compile(r"[\w, -]+")
 _CLOSE = 0.7
 _SHORTEST = 3
 
@@ -32,8 +34,10 @@ def meant(schema: dict[str, Any], value: object, raw: str = "") -> Meaning | Non
 
 
 def _respelt(schema: dict[str, Any], text: str) -> str | None:
-    """The text in another case, with underscores or blanks for what separates its words."""
+    """The text in another case, with underscores or blanks for what separates its words; never a file's name."""
     plain = text.strip()
+    if not _WORDS.fullmatch(plain):
+        return None
     for separated in (plain, plain.replace("-", "_").replace(" ", "_"), " ".join(plain.replace(",", " ").split())):
         for form in (separated, separated.lower(), separated.upper()):
             if form and form != text and fits(schema, form):

@@ -80,7 +80,10 @@ def test_what_deepspeeds_block_said_besides_is_told() -> None:
 
 def test_fsdp1_is_written_where_a_release_of_the_target_lacks_fsdp2() -> None:
     result = rewritten(PLAIN, "shard_grad", target=("accelerate>=1.4,<1.8", "torch==2.6.0"))
-    assert result.refusal == "the releases of the target need different texts: name one with --target"
+    assert "  fsdp_sharding_strategy: SHARD_GRAD_OP\n" in result.text
+    assert "fsdp_version" not in result.text
+    result = rewritten(PLAIN, "shard_grad", target=("accelerate>=0.24,<1.8", "torch==2.6.0"))
+    assert "  fsdp_sharding_strategy: 2\n" in result.text
     result = rewritten(PLAIN, "shard_grad", target=("accelerate==1.4.0", "torch==2.6.0"))
     assert "  fsdp_sharding_strategy: SHARD_GRAD_OP\n" in result.text
     assert "fsdp_version" not in result.text

@@ -84,6 +84,20 @@ def test_a_mesh_with_replicas_shards_over_all_of_its_processes() -> None:
     assert result.notes == ["the mesh held 2 replicas; now all of its processes share one set of shards"]
 
 
+@pytest.mark.parametrize(("old", "new"), [("paged_adamw_8bit", "adamw_torch_8bit"), ("paged_adamw_32bit", "adamw_torch")])
+def test_optimizers_that_fail_on_dtensors_are_replaced_and_told(old: str, new: str) -> None:
+    result = rewritten(PLAIN.replace("adamw_torch", old), "full_shard", target=TARGET)
+    assert f"optimizer: {new}\n" in result.text
+    assert f"`optimizer: {old}` fails with FSDP2: the file says {new} now" in result.notes[0]
+
+
+def test_a_migration_keeps_the_strategy_that_fsdp1_lost() -> None:
+    text = PLAIN + "fsdp: [shard_grad_op, auto_wrap]\nfsdp_config:\n  transformer_layer_cls_to_wrap: LlamaDecoderLayer\n"
+    result = rewritten(text, version=2, target=TARGET)
+    assert "reshard_after_forward: false\n" in result.text
+    assert "SHARD_GRAD_OP is written and FULL_SHARD runs today: the text says SHARD_GRAD_OP now" in result.notes
+
+
 def test_files_older_than_axolotl_0_5_stay() -> None:
     text = PLAIN + "max_packed_sequence_len: 2048\n"
     assert "older than axolotl 0.5.0" in (rewritten(text, "full_shard", target=()).refusal or "")

@@ -132,6 +132,13 @@ def test_lightnings_fsdp2_lies_in_code() -> None:
     assert "in code" in (rewritten(LIGHTNING, "full_shard", 2, target=("lightning==2.6.0",)).refusal or "")
 
 
+@pytest.mark.parametrize("preset", ["full_shard", "shard_grad"])
+def test_lightnings_own_fsdp2_stays(preset: str) -> None:
+    strategy = "\n    class_path: lightning.pytorch.strategies.ModelParallelStrategy\n    init_args: {tensor_parallel_size: 2}"
+    text = LIGHTNING.replace(" ddp  # copies", strategy)
+    assert "ModelParallelStrategy is FSDP2" in (rewritten(text, preset, target=("lightning==2.6.0",)).refusal or "")
+
+
 def test_ms_swift_gets_its_preset_or_json_in_one_line() -> None:
     target = ("ms-swift==4.6.0",)
     assert rewritten(SWIFT, "full_shard", target=target).text == SWIFT.replace("deepspeed: zero3", "fsdp: fsdp2")
@@ -174,6 +181,11 @@ def test_composers_older_block_moves_unless_it_has_comments() -> None:
     assert "error" in (rewritten(HYDRA + block.replace("PURE", "PURE  # fast"), "shard_grad", target=target).refusal or "")
     older = rewritten(HYDRA + block, "shard_grad", target=("mosaicml==0.20.0",)).text
     assert older == HYDRA + block.replace("FULL_SHARD", "SHARD_GRAD_OP")
+
+
+def test_composers_offload_goes() -> None:
+    text = COMPOSER + "  cpu_offload: true\n"
+    assert rewritten(text, "full_shard", target=()).text == text.replace("true", "false")
 
 
 def test_composer_files_that_only_evaluate_stay() -> None:

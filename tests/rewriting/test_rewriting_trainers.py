@@ -70,7 +70,7 @@ def test_booleans_are_quoted_where_they_would_raise() -> None:
 
 def test_fsdp1_of_5_4_and_later_would_lose_the_strategy() -> None:
     result = rewritten(ARGUMENTS, "shard_grad", 1, target=on("5.9.0"))
-    assert result.refusal == "transformers 5.9.0 turns SHARD_GRAD_OP of FSDP1 into FULL_SHARD"
+    assert result.refusal == "transformers 5.9.0 turns SHARD_GRAD_OP of FSDP1 into FULL_SHARD: use --fsdp-version 2"
 
 
 def test_fsdp2_of_4_x_is_elsewhere() -> None:
@@ -102,10 +102,58 @@ def test_trl_checkpoints_in_one_place_only() -> None:
     assert rewritten(text, "full_offload", target=(*NEWEST, "trl==1.16.0"), dialect="trl").text.endswith("gradient_checkpointing: false\n")
 
 
+def test_a_range_gets_a_text_that_serves_all_of_it() -> None:
+    result = rewritten(ARGUMENTS, "full_offload", 2, target=("transformers>=5.9,<5.12", "accelerate==1.15.0", "torch==2.13.0"))
+    assert "fsdp: full_shard auto_wrap offload\n" in result.text
+    assert "  version: 2\n  reshard_after_forward: true\n" in result.text
+
+
+@pytest.mark.parametrize("version", ["5.9.0", "5.24.0"])
+def test_a_migration_keeps_the_strategy_that_fsdp1_lost(version: str) -> None:
+    text = ARGUMENTS.replace("deepspeed: ds/zero3.json  # three", "fsdp: shard_grad_op auto_wrap\nfsdp_config:\n  version: 1")
+    result = rewritten(text, version=2, target=on(version))
+    assert "reshard_after_forward: false\n" in result.text
+    assert "SHARD_GRAD_OP is written and FULL_SHARD runs today: the text says SHARD_GRAD_OP now" in result.notes
+
+
+def test_words_of_fsdp2_become_what_replaces_them() -> None:
+    text = ARGUMENTS.replace(
+        "deepspeed: ds/zero3.json  # three", "fsdp: full_shard auto_wrap offload\nfsdp_config: {backward_prefetch: backward_pre}"
+    )
+    result = rewritten(text, version=2)
+    assert "fsdp: true\n" in result.text
+    assert "cpu_offload: true" in result.text
+    assert "backward_prefetch" not in result.text
+
+
+def test_checkpoints_that_become_sharded_are_told() -> None:
+    text = ARGUMENTS.replace("deepspeed: ds/zero3.json  # three", "fsdp: full_shard auto_wrap\nfsdp_config:\n  version: 1")
+    result = rewritten(text, version=2, target=on("5.3.0"))
+    assert result.notes == ["checkpoints become sharded ones: these releases read no key that says otherwise"]
+    assert "version: 2\n" in result.text
+
+
+@pytest.mark.parametrize(
+    ("engine", "note"),
+    [
+        (
+            "deepspeed: {zero_optimization: {stage: 3}, gradient_clipping: 0.3}",
+            "`deepspeed` also says gradient_clipping: write that where it belongs now",
+        ),
+        (
+            "deepspeed: elsewhere/ds.json",
+            "what elsewhere/ds.json says of optimizer, schedule, clipping, accumulation and precision has to go elsewhere",
+        ),
+    ],
+)
+def test_what_deepspeed_said_besides_is_told(engine: str, note: str) -> None:
+    assert rewritten(ARGUMENTS.replace("deepspeed: ds/zero3.json  # three", engine), "full_shard").notes == [note]
+
+
 def test_an_optimizer_that_fails_with_fsdp2_is_replaced_and_told() -> None:
     result = rewritten(ARGUMENTS + "optim: paged_adamw_8bit\n", "full_shard")
     assert result.text.endswith("optim: adamw_torch_8bit\n")
-    (note,) = result.notes
+    note, _ = result.notes
     assert "the file says adamw_torch_8bit now, which needs torchao" in note
 
 

@@ -20,6 +20,7 @@ AXOLOTL = "base_model: a/b\ndatasets: [{path: a/b, type: alpaca}]\nmicro_batch_s
         ({"enum": ["BACKWARD_PRE", "BACKWARD_POST"]}, "backward", "", None),
         ({"enum": ["BACKWARD_PRE", "BACKWARD_POST"]}, "BACKWARD_PRI", "", Meaning("BACKWARD_PRE", False)),
         ({"type": "string", "pattern": "^full_shard( auto_wrap)?$"}, "FULL_SHARD,AUTO_WRAP", "", Meaning("full_shard auto_wrap", True)),
+        ({"type": "string", "pattern": "^(?!.*\\.yaml$)"}, "ds.yaml", "", None),
         ({"enum": [1, 2]}, 2.0, "2.0", Meaning(2, True)),
         ({"enum": [1, 2]}, 2.5, "2.5", None),
         ({"type": "string"}, 0, "00", Meaning("00", True)),
