@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.plan import Plan, Sharding, StateDict, Wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from fsdplint.plan import Fact
 
 
 class Aim(NamedTuple):
@@ -50,8 +48,8 @@ def wish_for(preset: str, version: int) -> Wish:
     return Wish(version, sharding, offload)
 
 
-def misses(wish: Wish, plan: Plan) -> Iterable[str]:
-    """The decisions of a plan that are not as wished, each as half a sentence."""
+def misses(wish: Wish, plan: Plan) -> Iterable[tuple[str, str]]:
+    """The decisions of a plan that are not as wished: the name of each, and half a sentence."""
     wanted: list[tuple[str, object]] = [
         ("fsdp", True),
         ("fsdp_version", wish.version),
@@ -66,18 +64,11 @@ def misses(wish: Wish, plan: Plan) -> Iterable[str]:
         if found != value and not (found is None and decision in ("wrap_policy", "state_dict")):
             known = f"would be {_shown(found)} instead of {_shown(value)}"
             says = f"{decision} {known}" if found is not None else f"nothing in the text would tell that {decision} is {_shown(value)}"
-            yield says + _on_the_line(plan.fact(decision))
+            yield decision, says
     if plan.deepspeed.value is True:
-        yield f"DeepSpeed would still be on{_on_the_line(plan.deepspeed)}"
+        yield "deepspeed", "DeepSpeed would still be on"
     if (plan.dp_replicate.value or 1) != wish.replicas:
-        yield f"the mesh would hold {plan.dp_replicate.value or 1} replicas instead of {wish.replicas}"
-
-
-def _on_the_line(fact: Fact[Any]) -> str:
-    """What to do where a launch line decides."""
-    if fact.place is None or fact.place.document.format != "command" or not fact.place.path:
-        return ""
-    return f": `{fact.place.path[-1]}` stands on the launch line, and is to be changed there"
+        yield "dp_replicate", f"the mesh would hold {plan.dp_replicate.value or 1} replicas instead of {wish.replicas}"
 
 
 def _shown(value: object) -> str:

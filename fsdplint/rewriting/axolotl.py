@@ -73,6 +73,9 @@ def _check(draft: Draft, wish: Wish) -> None:
         refuse_on(draft, ("tensor_parallel_size",), "`{key}` means DeepSpeed's tensor parallelism here, and another one with FSDP")
 
 
+LORA_KERNELS = ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")
+
+
 def _second(draft: Draft, wish: Wish) -> None:
     _unprefixed(draft)
     anchor = next((key for key in ("fsdp", "deepspeed") if draft.has(key)), None)
@@ -144,6 +147,7 @@ def _tidy(draft: Draft, wish: Wish) -> None:
 
 
 def _first(draft: Draft, wish: Wish) -> None:
+    refuse_on(draft, LORA_KERNELS, "`{key}`: axolotl's LoRA kernels do not train with FSDP1")
     words = [wish.sharding.value.lower(), "auto_wrap", *(["offload"] if wish.offload else [])]
     listed = draft.value("fsdp")
     if not isinstance(listed, list) or {str(word).lower() for word in listed} != set(words):
@@ -158,4 +162,16 @@ def _first(draft: Draft, wish: Wish) -> None:
         draft.block(BLOCK, {key.removeprefix("fsdp_"): value for key, value in body.items()})
     else:
         draft.put(BLOCK, body, "fsdp")
+    _prefixed(draft)
     draft.drop((*BLOCK, "fsdp_version"), ("fsdp_version",), (*BLOCK, "sharding_strategy"), (*BLOCK, "reshard_after_forward"))
+
+
+def _prefixed(draft: Draft) -> None:
+    """Before 0.12 only keys with their prefix are read."""
+    block = draft.value(*BLOCK)
+    for key in block if isinstance(block, dict) else ():
+        if isinstance(key, str) and not key.startswith("fsdp_") and draft.document.has((*BLOCK, key)):
+            if draft.document.has((*BLOCK, f"fsdp_{key}")):
+                draft.drop_path((*BLOCK, key))
+            else:
+                draft.rename((*BLOCK, key), f"fsdp_{key}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsdplint.dialects.hf_trainer import FsdpConfigFile
 from fsdplint.document import Refused
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fsdplint.launch import ConfigFile
+    from fsdplint.plan import Fact
     from fsdplint.rewriting.aim import Aim, Wish
     from fsdplint.session import Job
     from fsdplint.target import Versions
@@ -44,6 +45,9 @@ def rewritings(job: Job, aim: Aim) -> list[Rewriting]:
         raise Refused("the file cannot be read: mend its syntax first")
     if file.dialect.predates(file.document):
         raise Refused("the file is written for a generation of the framework that no known release reads")
+    switch = plans_of(job.launch, job.target, points[0])[0].fsdp.place
+    if switch is not None and switch.origin.document.format == "command" and switch.path:
+        raise Refused(f"`{switch.origin.path[-1]}` on the launch line switches FSDP on: say the rest there, or take it off")
     wishes = _wishes(job, file, aim, points)
     wished = [(point, wish) for point, wish in zip(points, wishes, strict=True) if wish is not None]
     found = [_rewriting(job, file, wish, point) for point, wish in reversed(wished)]
@@ -72,8 +76,19 @@ def unproved(job: Job, wish: Wish) -> str | None:
         plan = plans_of(job.launch, job.target, point)[0]
         missing = list(misses(wish, plan))
         if missing:
-            return missing[0]
+            decision, says = missing[0]
+            return says + _outside(job, plan.fact(decision))
     return None
+
+
+def _outside(job: Job, fact: Fact[Any]) -> str:
+    """Who decides otherwise, where that is the launch line or a file that it names."""
+    place = fact.place.origin if fact.place is not None else None
+    if place is None or job.launch.command is None or place.document.path in job.given:
+        return ""
+    if place.document.format == "command":
+        return f": `{place.path[-1]}` on the launch line decides that" if place.path else ""
+    return f": {place.document.path}, which the launch line names, decides that"
 
 
 def _wishes(job: Job, file: ConfigFile, aim: Aim, points: Sequence[Versions]) -> list[Wish | None]:
@@ -110,7 +125,7 @@ def _wish(job: Job, file: ConfigFile, preset: str | None, version: int, versions
 
 def _rewriting(job: Job, file: ConfigFile, wish: Wish, versions: Versions) -> Rewriting:
     """The texts on one release: of the obeyed file, and of a training file whose DeepSpeed would take over."""
-    draft = Draft(file.document, file.dialect, versions)
+    draft = Draft(file.document.original, file.dialect, versions)
     options = _options_of(job, file)
     if options is not None:
         whole = file.dialect.completed(draft.plan, file.document, job.launch.members, versions)
@@ -121,7 +136,7 @@ def _rewriting(job: Job, file: ConfigFile, wish: Wish, versions: Versions) -> Re
     for other in job.launch.files:
         path = other.document.path
         if path not in texts and path in job.given and other.dialect.name in TRAINERS:
-            beside = Draft(other.document, other.dialect, versions)
+            beside = Draft(other.document.original, other.dialect, versions)
             beside.drop(("deepspeed",))
             texts[path] = beside.document.text
     return Rewriting(texts, wish, (*draft.notes, *notes))

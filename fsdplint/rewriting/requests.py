@@ -61,19 +61,23 @@ def rewrite(request: Request, aim: Aim, fail_on: Severity | None = None, *, dry:
     changes = tuple(change for change in changes if change.path not in failed)
     session.contents = {change.path: change.new for change in changes}
     touched = {change.path for change in changes}
-    found = [session.verdict(group) if touched & one.given else one for group, one in zip(launches, found, strict=True)]
+    left = [work.left.get(id(group), group) for group in launches]
+    found = [session.verdict(group) if touched & one.given else one for group, one in zip(left, found, strict=True)]
     outcome = outcome_of(inputs, found, fail_on)
     files = tuple(
         file._replace(status="failed", reason=failed[file.path]) if file.path in failed else file for file in outcome.report.files
     )
     report = outcome.report._replace(files=files, is_dry=dry)
-    return Rewritten(Fixed(outcome._replace(report=report), changes), tuple(work.refusals), tuple(work.notes))
+    unknown = [
+        (file.path, f"{file.reason} (--dialect names one)") for file in files if file.status == "skipped" and file.path in request.paths
+    ]
+    return Rewritten(Fixed(outcome._replace(report=report), changes), (*work.refusals, *unknown), tuple(work.notes))
 
 
 class _Work:
     """The launches one after the other; a later one sees what the earlier ones have written.
 
-    ``joined``: the paths of files that some launch has beside others.
+    ``joined``: the paths of files that some launch has beside others. ``left``: by its id, what is left of a launch afterwards.
     """
 
     def __init__(self, session: Session, aim: Aim, joined: frozenset[str]) -> None:
@@ -83,6 +87,7 @@ class _Work:
         self.contents: dict[str, bytes] = {}
         self.refusals: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
+        self.left: dict[int, Group] = {}
 
     def take(self, group: Group) -> None:
         """Rewrite one launch, or note why not. A launch line of a script that names no given file has nothing to rewrite."""
@@ -107,20 +112,22 @@ class _Work:
         found = rewritings(job, self.aim)
         if not found:
             self.notes.append((path, "no FSDP of another version: nothing to convert"))
+        left = _without_replaced(group, job)
         for done in found:
             try:
-                self._prove(done, job, _without_replaced(group, job), path)
+                self._prove(done, job, left, path)
             except Refused:
                 if len(found) == 1:
                     raise
             else:
+                self.left[id(group)] = left
                 return
         if found:
             raise Refused("the releases of the target need different texts: name one with --target")
 
     def _prove(self, done: Rewriting, job: Job, group: Group, path: str) -> None:
         """Keep a rewriting. Raises Refused where its texts do not state the wish on every release, or have errors."""
-        files = {file.document.path: file.document for file in job.launch.files}
+        files = {file.document.path: file.document.original for file in job.launch.files}
         texts = {name: encoded(files[name], text) for name, text in done.texts.items() if text != files[name].text}
         contents = self._without_errors(group, {**self.contents, **texts})
         self.session.contents = contents

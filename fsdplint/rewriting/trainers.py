@@ -103,6 +103,7 @@ class Trainer(Writer):
         assert body is not None, "asked for what hinders"
         _check(draft)
         _switch(draft, wish, body)
+        _unprefixed(draft)
         moved = _moved(draft)
         extras = dict(NEW_BLOCK) if wish.version == 1 else {}
         keys = {**_values(draft, wish, body), **moved}
@@ -152,6 +153,17 @@ def _switch(draft: Draft, wish: Wish, body: Body) -> None:
     stated = written if isinstance(written, list) else str(written).split()
     if {str(word).lower() for word in stated} != set(words):
         draft.put(("fsdp",), " ".join(words), "deepspeed")
+
+
+def _unprefixed(draft: Draft) -> None:
+    """Before 4.52 no prefix is taken off."""
+    block = draft.value(*BLOCK)
+    if draft.is_section(BLOCK) or not draft.versions.is_older("transformers>=4.52") or not isinstance(block, dict):
+        return
+    for key in block:
+        bare = str(key).removeprefix("fsdp_")
+        if bare != key and not draft.document.has((*BLOCK, bare)):
+            draft.rename((*BLOCK, key), bare)
 
 
 def _moved(draft: Draft) -> dict[str, object]:

@@ -78,6 +78,18 @@ def test_what_deepspeeds_block_said_besides_is_told() -> None:
     assert note.startswith("`deepspeed_config.gradient_accumulation_steps: 4` is gone")
 
 
+@pytest.mark.parametrize(
+    ("option", "note"),
+    [
+        ("fsdp_auto_wrap_policy: SIZE_BASED_WRAP", "units were cut by size (SIZE_BASED_WRAP); now they are the model's transformer layers"),
+        ("fsdp_sharding_strategy: HYBRID_SHARD", "HYBRID_SHARD kept a copy on each machine; now all machines share one"),
+    ],
+)
+def test_what_a_preset_takes_away_is_told(option: str, note: str) -> None:
+    text = PLAIN.replace("MULTI_GPU", "FSDP") + f"fsdp_config:\n  fsdp_min_num_params: 1000\n  {option}\n"
+    assert note in rewritten(text, "full_shard").notes
+
+
 def test_fsdp1_is_written_where_a_release_of_the_target_lacks_fsdp2() -> None:
     result = rewritten(PLAIN, "shard_grad", target=("accelerate>=1.4,<1.8", "torch==2.6.0"))
     assert "  fsdp_sharding_strategy: SHARD_GRAD_OP\n" in result.text

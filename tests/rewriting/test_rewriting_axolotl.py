@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from tests.linting import read
 from tests.rewriting.rewrites import rewritten
@@ -96,6 +97,15 @@ def test_a_migration_keeps_the_strategy_that_fsdp1_lost() -> None:
     result = rewritten(text, version=2, target=TARGET)
     assert "reshard_after_forward: false\n" in result.text
     assert "SHARD_GRAD_OP is written and FULL_SHARD runs today: the text says SHARD_GRAD_OP now" in result.notes
+
+
+def test_prefixes_are_written_where_only_those_are_read() -> None:
+    text = PLAIN + "fsdp_version: 2\nfsdp_config:\n  transformer_layer_cls_to_wrap: LlamaDecoderLayer  # one\n  offload_params: true\n"
+    result = rewritten(text, "shard_grad", target=("axolotl==0.9.0",))
+    assert "  fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer  # one\n  fsdp_offload_params: false\n" in result.text
+    assert yaml.safe_load(result.text)["fsdp"] == ["shard_grad_op", "auto_wrap"]
+    kernels = rewritten(PLAIN + "adapter: lora\nlora_qkv_kernel: true\n", "shard_grad", target=("axolotl==0.9.0",))
+    assert kernels.refusal == "`lora_qkv_kernel`: axolotl's LoRA kernels do not train with FSDP1"
 
 
 def test_files_older_than_axolotl_0_5_stay() -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.console import CLEAN, run
 
 if TYPE_CHECKING:
@@ -86,3 +88,52 @@ def test_options_in_a_file_of_their_own_are_rewritten_there(tmp_path: Path) -> N
         "state_dict_type": "FULL_STATE_DICT",
     }
     assert run("fix", *OPTIONS, "--preset", "shard_grad", "--check", str(tmp_path)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "given", "reason"),
+    [
+        (
+            "accelerate launch --config_file a.yaml train.py --deepspeed ds.json",
+            "a.yaml",
+            "DeepSpeed would still be on: ds.json, which the launch line names, decides that",
+        ),
+        (
+            "accelerate launch --config_file a.yaml --fsdp_offload_params true train.py",
+            "a.yaml",
+            "offload would be True instead of False: `--fsdp_offload_params` on the launch line decides that",
+        ),
+        (
+            "accelerate launch --use_fsdp --num_processes 2 train.py t.yaml",
+            "t.yaml",
+            "`--use_fsdp` on the launch line switches FSDP on: say the rest there, or take it off",
+        ),
+    ],
+)
+def test_what_the_launch_line_decides_is_to_be_changed_there(
+    line: str, given: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(CLEAN)
+    (tmp_path / "t.yaml").write_text(ARGUMENTS.replace("deepspeed: ds.json\n", ""))
+    (tmp_path / "ds.json").write_text('{"zero_optimization": {"stage": 3}}')
+    result = run("fix", *OPTIONS, "--preset", "shard_grad", "--launch", line, given)
+    assert (result.code, f"{given}: not rewritten: {reason}\n" in result.err) == (1, True)
+
+
+def test_a_json_that_nothing_names_any_more_does_not_count(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a.yaml", "t.yaml", "ds.json")]
+    for path, text in zip(paths, (CLEAN, ARGUMENTS, '{"zero_optimization": {"stage": 3}}'), strict=True):
+        path.write_text(text)
+    result = run("fix", *OPTIONS, "--preset", "shard_grad", "--together", *map(str, paths))
+    assert (result.code, "not rewritten" in result.err) == (0, False)
+    assert "fsdp_reshard_after_forward: false" in paths[0].read_text()
+    assert "deepspeed" not in paths[1].read_text()
+
+
+def test_a_named_file_that_nobody_knows_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "other.yaml"
+    file.write_text("colour: red\n")
+    result = run("fix", *OPTIONS, "--preset", "full_shard", str(file))
+    assert (result.code, "not rewritten: no training config that is known (--dialect names one)" in result.err) == (1, True)
+    assert run("fix", *OPTIONS, "--preset", "full_shard", str(tmp_path)).code == 0

@@ -150,6 +150,12 @@ def test_what_deepspeed_said_besides_is_told(engine: str, note: str) -> None:
     assert rewritten(ARGUMENTS.replace("deepspeed: ds/zero3.json  # three", engine), "full_shard").notes == [note]
 
 
+def test_prefixes_go_where_nobody_takes_them_off() -> None:
+    block = "fsdp: full_shard auto_wrap\nfsdp_config:\n  fsdp_transformer_layer_cls_to_wrap: X  # one"
+    text = ARGUMENTS.replace("deepspeed: ds/zero3.json  # three", block)
+    assert "\n  transformer_layer_cls_to_wrap: X  # one\n" in rewritten(text, "full_shard", target=on("4.45.0", "1.0.1")).text
+
+
 def test_an_optimizer_that_fails_with_fsdp2_is_replaced_and_told() -> None:
     result = rewritten(ARGUMENTS + "optim: paged_adamw_8bit\n", "full_shard")
     assert result.text.endswith("optim: adamw_torch_8bit\n")
