@@ -24,6 +24,7 @@ from fsdplint.options import (
 ELSEWHERE = {
     "explain": "fsdplint.explaining:explain_command",
     "fix": "fsdplint.fix_command:fix_command",
+    "lsp": "fsdplint.lsp.command:lsp_command",
     "run": "fsdplint.run_command:run_command",
     "smoke": "fsdplint.smoke.command:smoke_command",
     **{name: f"fsdplint.catalogue:{name}_command" for name in ("rule", "rules", "dialects", "targets", "schema")},

@@ -99,7 +99,7 @@ def _mended(
             continue
         sharing = [group for group, other in launches if other.given & verdict.given]
         settled = {path: new for path, (_, new) in changes.items()}
-        mended = mend(partial(_trial, session, sharing, settled), unsafe=unsafe)
+        mended = mend(partial(trial, session, sharing, settled), unsafe=unsafe)
         fixed += mended.fixed
         rejected |= mended.rejected
         for path, (old, new) in mended.changes.items():
@@ -122,7 +122,7 @@ def _change(item: Input, old: bytes, new: bytes) -> Change:
     return Change(item.path, item.location, old, new, item.data is not None)
 
 
-def _trial(session: Session, launches: Sequence[Group], settled: dict[str, bytes], contents: dict[str, bytes]) -> Trial:
+def trial(session: Session, launches: Sequence[Group], settled: dict[str, bytes], contents: dict[str, bytes]) -> Trial:
     """What is found in some launches when files have other contents; ``settled``: those that earlier launches left."""
     session.contents = settled | contents
     diagnostics: dict[Diagnostic, None] = {}

@@ -106,18 +106,18 @@ def _state(trial: Trial) -> tuple[str, ...]:
 def objections(fixed: Diagnostic, before: Sequence[Diagnostic], after: Sequence[Diagnostic]) -> list[Diagnostic]:
     """What speaks against a fix: its fault is still there, or others are new; of an unsafe fix, errors."""
     others = [diagnostic for diagnostic in before if diagnostic is not fixed]
-    old, new = Counter(map(_identity, others)), Counter(map(_identity, after))
-    if new[_identity(fixed)] > old[_identity(fixed)]:
+    old, new = Counter(map(identity, others)), Counter(map(identity, after))
+    if new[identity(fixed)] > old[identity(fixed)]:
         return [fixed]
     assert fixed.fix is not None
     places = {(d.code, d.path, _moved(d.range.start.offset, d.path, fixed.fix)) for d in others}
     # A diagnostic may stand for several places: with the first one mended, it stands at the next.
     places |= {(d.code, r.path, _moved(r.range.start.offset, r.path, fixed.fix)) for d in before for r in d.related}
-    fresh = [d for d in after if new[_identity(d)] > old[_identity(d)] and (d.code, d.path, d.range.start.offset) not in places]
+    fresh = [d for d in after if new[identity(d)] > old[identity(d)] and (d.code, d.path, d.range.start.offset) not in places]
     return [d for d in fresh if fixed.fix.applicability == "safe" or d.severity is Severity.ERROR]
 
 
-def _identity(diagnostic: Diagnostic) -> tuple[str, str, str | None]:
+def identity(diagnostic: Diagnostic) -> tuple[str, str, str | None]:
     """What stays the same of a fault while the text around it changes."""
     return diagnostic.code, diagnostic.path, diagnostic.key
 
