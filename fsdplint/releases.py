@@ -71,6 +71,10 @@ one that axolotl was run with.
 """
 
 
+NEWEST_NEEDS: dict[str, dict[str, str]] = {"trl": {"transformers": "4.56.2", "accelerate": "1.10.1"}}
+"""The oldest releases beside which the newest of a package can be installed, by its own metadata."""
+
+
 @cache
 def _table() -> dict[str, Any]:
     import json
@@ -112,6 +116,23 @@ def _older_stack(package: str, at: Release) -> Mapping[str, str]:
         if number is not None and number <= at:
             found = pins
     return found
+
+
+def newest_beside(package: str, others: Mapping[str, Release]) -> Release | None:
+    """The newest known release of a package that can be installed beside some releases of others, by its own metadata."""
+    top = newest(package)
+    if _is_at_home(NEWEST_NEEDS.get(package, {}), others):
+        return top
+    needs = [(release(text) or (), floors) for text, floors in _table()["needs"].get(package, {}).items()]
+    for number in reversed(known(package)):
+        floors: Mapping[str, str] = next((found for since, found in reversed(needs) if since <= number), {})
+        if _is_at_home(floors, others):
+            return number
+    return top
+
+
+def _is_at_home(floors: Mapping[str, str], others: Mapping[str, Release]) -> bool:
+    return all(name not in others or others[name] >= (release(floor) or ()) for name, floor in floors.items())
 
 
 @cache

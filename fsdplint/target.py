@@ -263,7 +263,21 @@ def _filled(stated: Mapping[str, Pin], dialects: Iterable[str]) -> dict[str, Pin
             source = f"pinned by {package} {full(own.points[0])}"
             for name, version in releases.stack(package, own.points[0]).items():
                 pinned.setdefault(name, Pin.assumed(name, version, source))
-    return {**newest, **pinned, **{name: _settled(pin, pinned.get(name)) or pin for name, pin in stated.items()}}
+    pins = {**newest, **pinned, **{name: _settled(pin, pinned.get(name)) or pin for name, pin in stated.items()}}
+    for name in releases.NEWEST_NEEDS:
+        if pins[name] is newest[name]:
+            pins[name] = _beside(newest[name], pins)
+    return pins
+
+
+def _beside(newest: Pin, pins: Mapping[str, Pin]) -> Pin:
+    """An assumed pin, at the newest release that goes with what is known of the packages which it needs."""
+    others = {name: pins[name].points[0] for name in releases.NEWEST_NEEDS[newest.package] if pins[name].points}
+    number = releases.newest_beside(newest.package, others)
+    if number is None or number == newest.points[0]:
+        return newest
+    beside = ", ".join(f"{name} {full(found)}" for name, found in others.items())
+    return Pin.assumed(newest.package, full(number), f"newest beside {beside}")
 
 
 def _settled(stated: Pin | None, pinned: Pin | None) -> Pin | None:

@@ -192,3 +192,20 @@ def test_every_range_of_the_facts_has_known_releases_on_both_sides_of_its_bounds
             unreached.append(f"{name}{specifier}")
     # That one tells of a development branch.
     assert unreached == ["torchtune>0.6.1"]
+
+
+@pytest.mark.parametrize(
+    ("others", "number"),
+    [
+        ({}, "1.16.0"),
+        ({"transformers": "5.24.0", "accelerate": "1.15.0"}, "1.16.0"),
+        ({"transformers": "5.24.0", "accelerate": "1.5.2"}, "1.15.0"),
+        ({"transformers": "4.56.1"}, "0.28.0"),
+        ({"transformers": "4.50.3", "accelerate": "1.6.0"}, "0.18.2"),
+        ({"transformers": "4.45.0"}, "0.12.2"),
+        ({"transformers": "4.20.0"}, "1.16.0"),
+    ],
+)
+def test_newest_trl_beside_others(others: dict[str, str], number: str) -> None:
+    found = releases.newest_beside("trl", {name: release(version) or () for name, version in others.items()})
+    assert found == release(number)
