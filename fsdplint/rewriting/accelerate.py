@@ -59,6 +59,7 @@ class Accelerate(Writer):
 
     def write(self, draft: Draft, wish: Wish) -> None:
         _check(draft)
+        _check_classes(draft, wish)
         _switch(draft)
         body = _second(draft, wish) if wish.version == 2 else _first(draft, wish)
         extras = {key: value for key, value in NEW_BLOCK[wish.version].items() if draft.knows(*BLOCK, key)}
@@ -66,6 +67,8 @@ class Accelerate(Writer):
         _tidy(draft, wish)
         if wish.replicas > 1:
             _hybrid(draft, wish)
+        elif not draft.knows(*MESH):
+            draft.drop(MESH)
         else:
             one_replica(draft, (*MESH, "parallelism_config_dp_replicate_size"), (*MESH, "parallelism_config_dp_shard_size"), absent=1)
         _without_deepspeed(draft)
@@ -79,6 +82,15 @@ def _check(draft: Draft) -> None:
         raise Refused("the file trains on the CPU, where accelerate never enters FSDP: take `use_cpu` away first")
     if draft.value("megatron_lm_config"):
         raise Refused(_IMPOSSIBLE["megatron-lm"])
+
+
+def _check_classes(draft: Draft, wish: Wish) -> None:
+    """Refuse to wrap by classes that nobody names, where accelerate does not ask the model for them."""
+    is_named = bool(draft.value(*BLOCK, "fsdp_transformer_layer_cls_to_wrap"))
+    if wish.wrap is Wrap.TRANSFORMER and not is_named and draft.versions.is_older("accelerate>=0.22.0"):
+        raise Refused(
+            f"accelerate {draft.versions.text('accelerate')} wraps by class only: name it in `fsdp_transformer_layer_cls_to_wrap`"
+        )
 
 
 def _switch(draft: Draft) -> None:

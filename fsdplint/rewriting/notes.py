@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fsdplint.plan import StateDict, Wrap
+from fsdplint.plan import Wrap
 from fsdplint.rewriting.migration import UNREPLICATED
 
 if TYPE_CHECKING:
@@ -25,15 +25,13 @@ _SHARDING = frozenset(
 
 def changes_of_mind(plan: Plan, wish: Wish) -> Iterator[str]:
     """Decisions of a file that its new text does not keep, other than those that were asked for."""
-    sharding, wrap, state = plan.sharding, plan.wrap_policy, plan.state_dict
+    sharding, wrap = plan.sharding, plan.wrap_policy
     if wish.keeps and not sharding.as_written and sharding.written is not None and sharding.value is not None:
         yield f"{sharding.written.value} is written and {sharding.value.value} runs today: the text says {wish.sharding.value} now"
     if not wish.keeps and sharding.written in UNREPLICATED:
         yield f"{sharding.written.value} kept a copy on each machine; now all machines share one"
     if wish.wrap is Wrap.TRANSFORMER and wrap.is_written and wrap.value is Wrap.SIZE:
         yield "units were cut by size (SIZE_BASED_WRAP); now they are the model's transformer layers"
-    if wish.keeps and wish.version == 2 and wish.state_dict is None and state.value is StateDict.FULL:
-        yield "checkpoints become sharded ones: these releases read no key that says otherwise"
 
 
 def lost_with_deepspeed(launch: Launch, draft: Draft) -> Iterator[str]:

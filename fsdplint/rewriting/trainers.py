@@ -115,6 +115,8 @@ class Trainer(Writer):
         draft.drop(("deepspeed",))
         if wish.version == 2:
             replaced(draft, "optim", OPTIMIZERS)
+            if "state_dict_type" not in body.keys and draft.plan.fsdp.value is True and draft.plan.state_dict.value is StateDict.FULL:
+                draft.note("checkpoints become sharded ones: these releases read no key that says otherwise")
         if draft.plan.activation_checkpointing.value is True and draft.plan.gradient_checkpointing.value is True:
             draft.put(("gradient_checkpointing",), False)
 

@@ -101,6 +101,7 @@ class ActivationOffloadNeedsCheckpointing(AccelerateRule):
     fsdp_config:
       fsdp_version: 2
       fsdp_activation_checkpointing: true
+      fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
       fsdp_activation_checkpointing_offload: true
     ```
 

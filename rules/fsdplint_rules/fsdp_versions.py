@@ -93,6 +93,7 @@ class Fsdp2KeyInFsdp1(Fsdp1KeyInFsdp2):
     fsdp_config:
       fsdp_version: 2
       fsdp_activation_checkpointing: true
+      fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
       fsdp_activation_checkpointing_offload: true
     ```
 

@@ -22,7 +22,7 @@ class NoWrapPolicy(Rule):
 
     ## Why it matters
     One unit gathers the whole model for every forward: the memory that sharding saves is taken back. It runs as written, so it is advice,
-    unless a layer class is written in vain.
+    unless a layer class is written in vain, or activation checkpointing asks the policy what to checkpoint.
 
     ## Example
     ```yaml
@@ -44,7 +44,8 @@ class NoWrapPolicy(Rule):
     ```
 
     ## Versions and evidence
-    acc-layer-cls-without-policy, acc-type-fsdp-without-config, TRF-FSDP-04 (run).
+    acc-layer-cls-without-policy, acc-type-fsdp-without-config, TRF-FSDP-04 (run). accelerate's fsdp2_apply_ac calls the policy that NO_WRAP
+    leaves out: TypeError (run with 1.10.1 and 1.15.0, utils/fsdp_utils.py).
     """
 
     code, name, severity = "FSD601", "no-wrap-policy", Severity.INFO
@@ -59,7 +60,13 @@ class NoWrapPolicy(Rule):
             or (policy.value is None and policy.is_written)
         ):
             return
-        if classes.is_written and classes.place and classes.value:
+        claim = context.consequence(self, plan.activation_checkpointing)
+        if claim and plan.activation_checkpointing.place:
+            related = noted(policy, "no policy runs")
+            yield self.claimed(
+                claim, plan.activation_checkpointing.place, "activation checkpointing without a wrap policy", related=related
+            )
+        elif classes.is_written and classes.place and classes.value:
             says = (
                 "the size policy does not use it"
                 if policy.value is Wrap.SIZE

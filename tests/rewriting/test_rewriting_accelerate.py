@@ -184,3 +184,19 @@ def test_a_file_that_would_not_train_is_refused(line: str, reason: str) -> None:
 def test_a_migration_without_fsdp_is_nothing() -> None:
     result = rewritten(PLAIN, version=2)
     assert (result.text, result.refusal) == (PLAIN, None)
+
+
+def test_a_release_that_does_not_ask_the_model_needs_a_class() -> None:
+    target = ("accelerate==0.21.0", "torch==2.1.0")
+    assert "wraps by class only" in (rewritten(PLAIN, "full_shard", target=target).refusal or "")
+    named = PLAIN.replace("MULTI_GPU", "FSDP") + "fsdp_config:\n  fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer\n"
+    assert "fsdp_sharding_strategy: 1\n" in rewritten(named, "full_shard", target=target).text
+
+
+def test_a_mesh_goes_where_the_release_knows_none() -> None:
+    text = (
+        PLAIN.replace("MULTI_GPU", "FSDP")
+        + "fsdp_config: {fsdp_version: 2}\nparallelism_config:\n  parallelism_config_dp_replicate_size: 2\n"
+    )
+    result = rewritten(text, "full_shard", target=("accelerate==1.7.0", "torch==2.6.0"))
+    assert (result.refusal, "parallelism_config" in result.text) == (None, False)

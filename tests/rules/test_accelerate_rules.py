@@ -455,3 +455,19 @@ def test_ram_efficient_default_is_named() -> None:
     only = one(fsdp("fsdp_sync_module_states: false"))
     assert "default of accelerate 1.15.0" in only.message
     assert only.help == "write both as `false`, or remove `fsdp_sync_module_states`"
+
+
+@pytest.mark.parametrize(
+    ("options", "version", "expected"),
+    [
+        ("fsdp_version: 2", "1.15.0", [("error", "FSD601", "true")]),
+        ("fsdp_version: 2\n  fsdp_auto_wrap_policy: NO_WRAP", "1.10.0", [("error", "FSD601", "true")]),
+        ("fsdp_version: 2\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP", "1.15.0", []),
+        ("fsdp_version: 1", "1.15.0", []),
+        ("fsdp_version: 2", "1.7.0", []),
+    ],
+)
+def test_checkpointing_needs_a_policy_with_fsdp2(options: str, version: str, expected: list[tuple[str, str, str]]) -> None:
+    text = f"distributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n  {options}\n  fsdp_activation_checkpointing: true\n"
+    diagnostics = lint(text, dialect="accelerate", target=[f"accelerate=={version}"])
+    assert [(d.severity.word, d.code, marked(text, d)) for d in diagnostics if d.severity.word != "info"] == expected
