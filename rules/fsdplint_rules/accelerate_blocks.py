@@ -57,7 +57,8 @@ class UnreadKey(AccelerateRule):
     ```
 
     ## Versions and evidence
-    acc-fp8-config-without-fp8, acc-fsdp-use-cpu (run with accelerate 1.15.0).
+    acc-fp8-config-without-fp8, acc-fsdp-use-cpu (run with accelerate 1.15.0). A DeepSpeed or Megatron block beside a launcher that shards
+    nothing: the run trains unsharded replicas (commands/launch.py).
     """
 
     code, name, severity = "ACC001", "unread-key", Severity.WARNING

@@ -349,7 +349,7 @@ def test_the_other_engine() -> None:
     assert found(fsdp(top=block)) == [("warning", "FSD101", "deepspeed_config")]
     assert found(launch(distributed_type="DEEPSPEED") + block) == [("warning", "FSD101", "fsdp_config")]
     assert found(launch(distributed_type="'NO'") + block) == [("error", "FSD101", "fsdp_config")]
-    assert found(f"distributed_type: MULTI_GPU\nnum_processes: 2\n{block}") == [("warning", "ACC001", "deepspeed_config")]
+    assert found(f"distributed_type: MULTI_GPU\nnum_processes: 2\n{block}") == [("error", "ACC001", "deepspeed_config")]
 
 
 @pytest.mark.parametrize(
