@@ -68,6 +68,7 @@ and a property of composer's ``x-read-by`` [which of llm-foundry's scripts know 
 ``x-extends`` names the table that this one is laid over (``null`` takes a word away); ``"$ref": "#/$defs/NAME"`` in a property stands for
 the words of ``$defs``.
 ``x-open`` on the root: the script's own argument classes may take keys that the table lacks (see fsdplint_rules.open_files).
+``x-auto`` false on the root: ``auto`` is a word like any other here, and nobody fills it in.
 ``x-open-by`` {dotted key: requirement}: a module that the file names there may take them, at every level; ``x-unless``: who may take
 them, in words.
 

@@ -117,7 +117,7 @@ def _judged(context: Context) -> Iterator[tuple[Written, object, dict[str, Any]]
         if not is_running(context, option.schema.get("x-while", item.owner.get("x-while"))):
             continue
         value = plain(item.entry.value)
-        if not is_placeholder(value):
+        if not is_placeholder(value) or (value == "auto" and context.table.schema.get("x-auto") is False):
             yield item, value, resolved(option.schema, context.versions, context.plan)
 
 
