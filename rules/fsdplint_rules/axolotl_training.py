@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fsdplint.diagnostics import Severity
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.axolotl_clash import Clash, Keys, MultiGpuClash
+from fsdplint_rules.clashes import clashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -244,10 +245,54 @@ class PluginNotListed(Rule):
                 yield self.finding(context.at(item.path, "key"), fault, help=f"list the plugin of `{name}` in `plugins`")
 
 
+class ScheduleClash(Rule):
+    """## What it does
+    Finds steps at which to save, evaluate, warm up or stop early that contradict each other.
+
+    ## Why it matters
+    axolotl refuses the file.
+
+    ## Example
+    ```yaml
+    base_model: org/model
+    datasets: [{path: org/data, type: alpaca}]
+    micro_batch_size: 1
+    save_steps: 100
+    saves_per_epoch: 1
+    ```
+
+    ## Use instead
+    ```yaml
+    base_model: org/model
+    datasets: [{path: org/data, type: alpaca}]
+    micro_batch_size: 1
+    saves_per_epoch: 1
+    ```
+
+    ## Versions and evidence
+    The validators of axolotl 0.5.2, 0.8.0 and 0.12.2 (read, utils/schemas) and of 0.19.0 (run).
+    """
+
+    code, name = "AXO511", "schedule-clash"
+    dialects = ("axolotl",)
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for clash in clashes(context, context.plan):
+            related = [(context.at(path, "entry"), "the other option") for path in clash.others]
+            yield self.claimed(clash.claim, context.at(clash.at, "entry"), clash.fault, related=related)
+        keys = Keys(context)
+        save, evaluate = keys.value("save_steps"), keys.value("eval_steps")
+        if keys.on("early_stopping_patience") and isinstance(save, int) and isinstance(evaluate, int) and evaluate > 0 and save % evaluate:
+            fault = "early stopping with `save_steps` that are no multiple of `eval_steps`: axolotl stops"
+            yield self.finding(context.at(("save_steps",)), fault, outcome="refused", help="write a multiple of `eval_steps`")
+
+
 RULES = (
     OffloadingWithoutCheckpointing(),
     Zero3QloraReentrant(),
     UnslothPatchesOnSeveralGpus(),
     BatchFields(),
     PluginNotListed(),
+    ScheduleClash(),
 )

@@ -10,6 +10,7 @@ from fsdplint.plan import is_placeholder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from fsdplint.dialects import Option
     from fsdplint.rule import Context
 
 
@@ -43,3 +44,10 @@ def _is(value: object, wanted: object) -> bool:
     if isinstance(wanted, bool) or wanted == "":
         return bool(value) == bool(wanted)
     return value == wanted or (isinstance(value, list) and wanted in value)
+
+
+def is_plugged(context: Context, option: Option) -> bool:
+    """Whether an option is the framework's own, or of a plugin that the file lists (``x-plugin``): nobody reads it without."""
+    plugin, listed = option.schema.get("x-plugin"), context.value("plugins")
+    names = listed if isinstance(listed, list) else [listed]
+    return plugin is None or any(isinstance(name, str) and f".{plugin}" in name for name in names)

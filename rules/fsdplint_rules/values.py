@@ -12,7 +12,7 @@ from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.generations import spoken_for_by_value
 from fsdplint_rules.meanings import meant
 from fsdplint_rules.repairs import rewritten
-from fsdplint_rules.siblings import is_running
+from fsdplint_rules.siblings import is_plugged, is_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,7 +114,7 @@ def _judged(context: Context) -> Iterator[tuple[Written, object, dict[str, Any]]
             continue
         if not met(option.schema.get("x-only-if"), context.plan) or not met(item.owner.get("x-only-if"), context.plan):
             continue
-        if not is_running(context, option.schema.get("x-while", item.owner.get("x-while"))):
+        if not is_running(context, option.schema.get("x-while", item.owner.get("x-while"))) or not is_plugged(context, option):
             continue
         value = plain(item.entry.value)
         if not is_placeholder(value) or (value == "auto" and context.table.schema.get("x-auto") is False):
