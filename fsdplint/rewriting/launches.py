@@ -11,8 +11,9 @@ from fsdplint.linter import plans_of
 from fsdplint.rewriting.aim import misses, wish_for
 from fsdplint.rewriting.draft import Draft
 from fsdplint.rewriting.migration import migration
-from fsdplint.rewriting.notes import changes_of_mind, lost_with_deepspeed
+from fsdplint.rewriting.notes import another_preset, changes_of_mind, lost_with_deepspeed
 from fsdplint.rewriting.writers import writer
+from fsdplint.rewriting.zero import zero_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,17 @@ def rewritings(job: Job, aim: Aim) -> list[Rewriting]:
     wished = [(point, wish) for point, wish in zip(points, wishes, strict=True) if wish is not None]
     found = [_rewriting(job, file, wish, point) for point, wish in reversed(wished)]
     return [one for index, one in enumerate(found) if (one.texts, one.wish) not in [(other.texts, other.wish) for other in found[:index]]]
+
+
+def unconverted(job: Job) -> str:
+    """What to say of a launch in which a migration finds nothing to convert."""
+    point = job.target.points()[0]
+    if plans_of(job.launch, job.target, point)[0].deepspeed.value is True:
+        file = job.launch.main
+        zero = zero_of(job.launch, Draft(file.document.original, file.dialect, point))
+        how = f"--preset {zero.preset} shards in the same way" if zero is not None and zero.preset else "choose a --preset"
+        return f"DeepSpeed runs{f' ({zero})' if zero is not None else ''}, not FSDP: {how}"
+    return "no FSDP of another version: nothing to convert"
 
 
 def obeyed(job: Job, versions: Versions) -> ConfigFile:
@@ -130,7 +142,7 @@ def _rewriting(job: Job, file: ConfigFile, wish: Wish, versions: Versions) -> Re
     if options is not None:
         whole = file.dialect.completed(draft.plan, file.document, job.launch.members, versions)
         draft.section(("fsdp_config",), Draft(options.document, options.dialect, versions), whole)
-    notes = [*changes_of_mind(draft.plan, wish), *lost_with_deepspeed(job.launch, draft)]
+    notes = [*changes_of_mind(draft.plan, wish), *another_preset(job.launch, draft, wish), *lost_with_deepspeed(job.launch, draft)]
     writer(file.dialect).write(draft, wish)
     texts = draft.texts()
     for other in job.launch.files:

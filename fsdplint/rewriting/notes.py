@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.plan import Wrap
+from fsdplint.rewriting.aim import PRESETS
 from fsdplint.rewriting.migration import UNREPLICATED
+from fsdplint.rewriting.zero import zero_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +34,13 @@ def changes_of_mind(plan: Plan, wish: Wish) -> Iterator[str]:
         yield f"{sharding.written.value} kept a copy on each machine; now all machines share one"
     if wish.wrap is Wrap.TRANSFORMER and wrap.is_written and wrap.value is Wrap.SIZE:
         yield "units were cut by size (SIZE_BASED_WRAP); now they are the model's transformer layers"
+
+
+def another_preset(launch: Launch, draft: Draft, wish: Wish) -> Iterator[str]:
+    """The preset that would shard as DeepSpeed did, where another one was asked for."""
+    zero = zero_of(launch, draft)
+    if zero is not None and zero.preset and not wish.keeps and PRESETS[zero.preset] != (wish.sharding, wish.offload):
+        yield f"DeepSpeed ran {zero}, which is --preset {zero.preset}"
 
 
 def lost_with_deepspeed(launch: Launch, draft: Draft) -> Iterator[str]:

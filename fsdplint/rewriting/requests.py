@@ -11,7 +11,7 @@ from fsdplint.fixing import Change, Fixed, written
 from fsdplint.grouping import groups
 from fsdplint.mending import Trial, mend
 from fsdplint.parallel import verdicts
-from fsdplint.rewriting.launches import rewritings, unproved
+from fsdplint.rewriting.launches import rewritings, unconverted, unproved
 from fsdplint.session import Session
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class _Work:
     def _rewrite(self, job: Job, group: Group, path: str) -> None:
         found = rewritings(job, self.aim)
         if not found:
-            self.notes.append((path, "no FSDP of another version: nothing to convert"))
+            self.notes.append((path, unconverted(job)))
         left = _without_replaced(group, job)
         for done in found:
             try:

@@ -74,8 +74,31 @@ def test_what_deepspeeds_block_said_besides_is_told() -> None:
     result = rewritten(DEEPSPEED, "shard_grad")
     assert "deepspeed" not in result.text.lower()
     assert "mixed_precision: bf16  # stays\n" in result.text
-    (note,) = result.notes
-    assert note.startswith("`deepspeed_config.gradient_accumulation_steps: 4` is gone")
+    assert result.notes[0].startswith("`deepspeed_config.gradient_accumulation_steps: 4` is gone")
+
+
+@pytest.mark.parametrize(
+    ("block", "asked", "told"),
+    [
+        ("zero_stage: 2", "full_shard", ["DeepSpeed ran ZeRO-2, which is --preset shard_grad"]),
+        (
+            "zero_stage: '3'\n  offload_param_device: cpu",
+            "full_shard",
+            ["DeepSpeed ran ZeRO-3 with offload, which is --preset full_offload"],
+        ),
+        ("zero_stage: 3\n  offload_param_device: none", "full_shard", []),
+        ("zero_stage: 0", "full_shard", []),
+    ],
+)
+def test_the_preset_that_shards_as_deepspeed_did_is_told(block: str, asked: str, told: list[str]) -> None:
+    text = PLAIN.replace("MULTI_GPU", "DEEPSPEED") + f"deepspeed_config:\n  {block}\n"
+    assert rewritten(text, asked).notes == told
+
+
+def test_deepspeed_is_nothing_to_migrate() -> None:
+    text = PLAIN.replace("MULTI_GPU", "DEEPSPEED") + "deepspeed_config:\n  zero_stage: 3\n"
+    result = rewritten(text, version=2)
+    assert (result.text, result.notes) == (text, ["DeepSpeed runs (ZeRO-3), not FSDP: --preset full_shard shards in the same way"])
 
 
 @pytest.mark.parametrize(

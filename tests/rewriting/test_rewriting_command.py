@@ -54,6 +54,14 @@ def test_what_only_the_json_says_is_told(tmp_path: Path) -> None:
     assert "deepspeed" not in (tmp_path / "t.yaml").read_text()
 
 
+def test_a_json_says_which_preset_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text(ARGUMENTS)
+    (tmp_path / "ds.json").write_text(json.dumps({"zero_optimization": {"stage": 2, "cpu_offload": True}}))
+    told = run("fix", *OPTIONS, "--preset", "full_shard", "--check", str(tmp_path / "t.yaml")).err
+    assert "DeepSpeed ran ZeRO-2 with offload, which is --preset full_offload" in told
+    assert "which is --preset" not in run("fix", *OPTIONS, "--preset", "full_offload", "--check", str(tmp_path / "t.yaml")).err
+
+
 def test_of_a_launch_the_file_that_decides_is_rewritten(tmp_path: Path) -> None:
     launcher, training = tmp_path / "a.yaml", tmp_path / "t.yaml"
     launcher.write_text(CLEAN)
