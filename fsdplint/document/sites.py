@@ -74,7 +74,7 @@ def find(document: Document, path: Path) -> Site:
     for depth, part in enumerate(path):
         if not chain:
             return Site((), (), (), None, None, path)
-        _check_way(chain[-1], entry, alias, path[:depth])
+        _check_way(chain[-1], entry, alias, path[:depth], document.text)
         below = _below(chain[-1], part, path[: depth + 1])
         if below is None:
             return Site(path[:depth], tuple(keys), tuple(chain), entry, alias, path[depth:])
@@ -84,18 +84,21 @@ def find(document: Document, path: Path) -> Site:
     return Site(path, tuple(keys), tuple(chain), entry, alias, ())
 
 
-def _check_way(node: Node, entry: Entry | None, alias: Span | None, path: Path) -> None:
+def _check_way(node: Node, entry: Entry | None, alias: Span | None, path: Path, text: str) -> None:
     if entry is not None and entry.inherited:
         raise Refused(f"'{dotted(path)}' is merged from elsewhere")
     if alias is not None:
         raise Refused(f"'{dotted(path)}' is an alias: an edit would change what it stands for")
-    check_own(node, path)
+    check_own(node, path, text)
 
 
-def check_own(node: Node, path: Path) -> None:
-    """Raise Refused for a node whose value others may share or whose tag gives it another meaning."""
+def check_own(node: Node, path: Path, text: str | None = None) -> None:
+    """Raise Refused for a node whose value others may share or whose tag gives it another meaning.
+
+    ``text``: of the document, where the node itself stays: an anchor that is nowhere used is shared with nobody.
+    """
     where = f"'{dotted(path)}'" if path else "the document"
-    if node.anchor is not None:
+    if node.anchor is not None and (text is None or f"*{node.anchor}" in text):
         raise Refused(f"{where} has the anchor '&{node.anchor}': an edit would change every alias of it")
     if node.tag is not None:
         raise Refused(f"{where} has the tag '{node.tag}'")

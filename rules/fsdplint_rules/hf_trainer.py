@@ -22,7 +22,8 @@ PLAIN = ("hf-trainer", "trl", "llama-factory")
 
 class LoadBestNeedsMatch(Rule):
     """## What it does
-    Finds `load_best_model_at_end` with save and evaluation strategies that differ, or with steps that do not fit together.
+    Finds `load_best_model_at_end` with save and evaluation strategies that differ, or with steps that do not fit together, and
+    `save_strategy: best` without a metric that says which checkpoint is the best.
 
     ## Why it matters
     TrainingArguments raise ValueError: the best checkpoint could be one that was never evaluated.
@@ -48,7 +49,7 @@ class LoadBestNeedsMatch(Rule):
     ```
 
     ## Versions and evidence
-    TRF-LB-01 (run with transformers 4.57.6 and 5.24.0; training_args.py).
+    TRF-LB-01 (run with transformers 4.57.6 and 5.24.0; training_args.py). The metric: Trainer.__init__ of 4.50.3 (read) and 5.24.0 (run).
     """
 
     code, name = "HFT001", "load-best-needs-match"
@@ -58,6 +59,7 @@ class LoadBestNeedsMatch(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         if context.value("load_best_model_at_end") is not True:
+            yield from self._without_metric(context)
             return
         evaluated = _strategy(context, "eval_strategy", "evaluation_strategy") or "no"
         fault: str | None
@@ -77,6 +79,12 @@ class LoadBestNeedsMatch(Rule):
                 related=related,
                 help="write save_steps as a multiple of eval_steps",
             )
+
+    def _without_metric(self, context: Context) -> Iterator[Finding]:
+        is_named = context.value("metric_for_best_model") is not None or context.value("lr_scheduler_type") == "reduce_lr_on_plateau"
+        if context.value("save_strategy") == "best" and not is_named and not context.versions.is_older("transformers>=4.50"):
+            fault = "`save_strategy: best` without `metric_for_best_model`: the Trainer raises ValueError"
+            yield self.finding(context.at(("save_strategy",)), fault, help="name the metric, such as `metric_for_best_model: loss`")
 
 
 _STEPS = ("eval_strategy", "save_strategy", "eval_steps", "save_steps")

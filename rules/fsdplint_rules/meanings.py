@@ -30,7 +30,13 @@ def meant(schema: dict[str, Any], value: object, raw: str = "") -> Meaning | Non
     if isinstance(value, float) and value.is_integer() and fits(schema, int(value)):
         return Meaning(int(value), True)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return Meaning(raw, True) if is_number and raw and fits(schema, raw) else None
+    return Meaning(raw, True) if is_number and raw and _takes_texts_alone(schema) and fits(schema, raw) else None
+
+
+def _takes_texts_alone(schema: dict[str, Any]) -> bool:
+    """Whether a number is wrong because it is one, and not because of what it is."""
+    kinds = schema.get("type", ())
+    return not {"integer", "number"} & {*([kinds] if isinstance(kinds, str) else kinds)} and "string" in kinds
 
 
 def _respelt(schema: dict[str, Any], text: str) -> str | None:

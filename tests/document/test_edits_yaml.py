@@ -29,6 +29,8 @@ CASES: dict[str, tuple[str, Operation, str]] = {
     "set in a list": ("a:\n- x  # one\n-\n", Set(("a", 1), "w"), "a:\n- x  # one\n- w\n"),
     "set over an alias changes the alias only": ("a: &n 1\nb: *n\n", Set(("b",), 2), "a: &n 1\nb: 2\n"),
     "set of a merged key writes an own one": ("a: &m {x: 1}\nb:\n  <<: *m\n", Set(("b", "x"), 2), "a: &m {x: 1}\nb:\n  <<: *m\n  x: 2\n"),
+    "below an anchor that nothing uses": ("a: &x\n  b: 1  # c\n", Set(("a", "b"), 2), "a: &x\n  b: 2  # c\n"),
+    "insert below an anchor that nothing uses": ("a: &x\n  b: 1\n", Insert(("a", "c"), 2), "a: &x\n  b: 1\n  c: 2\n"),
     "set of an explicit key's value": ("? k\n: 1\n", Set(("k",), 2), "? k\n: 2\n"),
     "set in a flow mapping": ("a: {x: 1,y: no} # c\n", Set(("a", "y"), "no"), "a: {x: 1,y: 'no'} # c\n"),
     "set of a flow key without a colon": ("a: {x, y: }\n", Set(("a", "x"), 1), "a: {x: 1, y: }\n"),

@@ -457,3 +457,16 @@ def test_words_that_say_what_true_means_become_true(words: str, options: object)
         text = text[: edit.start] + edit.text + text[edit.end :]
     mended = yaml.safe_load(text)
     assert (mended["fsdp"], mended.get("fsdp_config")) == (True, options)
+
+
+@pytest.mark.parametrize(
+    ("version", "lines", "expected"),
+    [
+        (NEWEST, "save_strategy: best\n", [("error", "HFT001", "save_strategy")]),
+        (NEWEST, "save_strategy: best\nmetric_for_best_model: loss\n", []),
+        (NEWEST, "save_strategy: epoch\n", []),
+        ("4.46.3", "save_strategy: best\n", []),
+    ],
+)
+def test_the_best_is_measured(version: str, lines: str, expected: list[tuple[str, str, str]]) -> None:
+    assert [found for found in at(version, lines) if found[1] == "HFT001"] == expected

@@ -24,6 +24,8 @@ AXOLOTL = "base_model: a/b\ndatasets: [{path: a/b, type: alpaca}]\nmicro_batch_s
         ({"enum": [1, 2]}, 2.0, "2.0", Meaning(2, True)),
         ({"enum": [1, 2]}, 2.5, "2.5", None),
         ({"type": "string"}, 0, "00", Meaning("00", True)),
+        ({"type": ["string", "integer"], "minimum": 1}, 0, "0", None),
+        ({"anyOf": [{"type": "string"}]}, 0, "0", None),
         ({"type": "string"}, True, "true", None),
         ({"type": "string"}, ["a"], "", None),
     ],
