@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.check import inputs_of, kept_of, outcome_of, remarks_on
 from fsdplint.grouping import groups
+from fsdplint.linter import plans_of
 from fsdplint.mending import Trial, fixable, mend
 from fsdplint.parallel import verdicts
 from fsdplint.session import Session
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fsdplint.document import Document
     from fsdplint.grouping import Group
     from fsdplint.request import Request
-    from fsdplint.session import Verdict
+    from fsdplint.session import Job, Verdict
 
 
 class Change(NamedTuple):
@@ -127,10 +128,18 @@ def trial(session: Session, launches: Sequence[Group], settled: dict[str, bytes]
     session.contents = settled | contents
     diagnostics: dict[Diagnostic, None] = {}
     documents: dict[str, Document] = {}
+    engines: set[str] = set()
     for group in launches:
         job, statuses = session.job(group)
         if job is not None:
             verdict = session.judged(job, group, statuses)
             diagnostics.update(dict.fromkeys((*verdict.diagnostics, *verdict.faults)))
             documents.update({file.document.path: file.document for file in job.launch.files if file.document.path in job.given})
-    return Trial(tuple(diagnostics), documents)
+            engines |= _engines(job)
+    return Trial(tuple(diagnostics), documents, frozenset(engines))
+
+
+def _engines(job: Job) -> set[str]:
+    """The engines that a launch has on, on the newest release of its target."""
+    plan = plans_of(job.launch, job.target, job.target.at_newest)[0]
+    return {name for name, fact in (("FSDP", plan.fsdp), ("DeepSpeed", plan.deepspeed)) if fact.value is True}

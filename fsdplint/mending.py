@@ -20,10 +20,14 @@ MOST = 500
 
 
 class Trial(NamedTuple):
-    """What is found in some texts: the diagnostics, and the document of each given file by its path as shown."""
+    """What is found in some texts: the diagnostics, and the document of each given file by its path as shown.
+
+    ``engines``: FSDP and DeepSpeed, where they are on.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     documents: dict[str, Document]
+    engines: frozenset[str] = frozenset()
 
 
 class Mended(NamedTuple):
@@ -81,11 +85,18 @@ def _step(
         candidate = {**contents, **changed}
         outcome = judge(candidate)
         against = objections(diagnostic, trial.diagnostics, outcome.diagnostics)
-        if not against and _state(outcome) not in seen:
-            return diagnostic, candidate, outcome
         assert diagnostic.fix is not None
-        rejected[diagnostic.fix] = f"it would bring {against[0].code} {against[0].name}" if against else "it would undo another fix"
+        lost = trial.engines - outcome.engines if diagnostic.fix.applicability == "safe" else frozenset()
+        if not against and not lost and _state(outcome) not in seen:
+            return diagnostic, candidate, outcome
+        rejected[diagnostic.fix] = _why_not(against, lost)
     return None
+
+
+def _why_not(against: Sequence[Diagnostic], lost: frozenset[str]) -> str:
+    if against:
+        return f"it would bring {against[0].code} {against[0].name}"
+    return f"it would switch {' and '.join(sorted(lost))} off" if lost else "it would undo another fix"
 
 
 def _applied(diagnostic: Diagnostic, documents: dict[str, Document]) -> dict[str, bytes] | None:

@@ -263,3 +263,14 @@ def test_fixes_that_undo_each_other_end() -> None:
     assert [d.code for d in mended.fixed] == ["A"]
     assert mended.changes == {"a.yaml": (b"a: 1\n", b"b: 1\n")}
     assert list(mended.rejected.values()) == ["it would undo another fix"]
+
+
+def test_a_safe_fix_switches_no_engine_off(folder: Path) -> None:
+    block = "fsdp_config:\n  limit_all_gathers: true\n"
+    text = "base_model: a/b\ndatasets: [{path: a/b, type: alpaca}]\nmicro_batch_size: 1\ngradient_accumulation_steps: 1\n" + block
+    write(folder, alone_yaml=text, beside_yaml=text + "  offload_params: false\n")
+    assert fix(Request(paths=("alone.yaml",), isolated=True)).changes == ()
+    (left,) = [d for d in fix(Request(paths=("alone.yaml",), isolated=True)).outcome.report.diagnostics if d.code == "FSD403"]
+    assert "no automatic fix: it would switch FSDP off" in (left.help or "")
+    (change,) = fix(Request(paths=("beside.yaml",), isolated=True)).changes
+    assert b"limit_all_gathers" not in change.new
