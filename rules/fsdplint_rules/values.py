@@ -10,7 +10,6 @@ from fsdplint.document import Scalar, plain
 from fsdplint.plan import is_placeholder
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.generations import spoken_for_by_value
-from fsdplint_rules.meanings import meant
 from fsdplint_rules.repairs import rewritten
 from fsdplint_rules.siblings import is_plugged, is_running
 
@@ -169,6 +168,8 @@ def _is_number(text: str) -> bool:
 
 
 def _wanted(schema: dict[str, Any], value: object) -> str | None:
+    from fsdplint_rules.meanings import meant
+
     found = meant(schema, value)
     if found is not None:
         return f"write `{found.value}`" if found.is_certain else f"did you mean `{found.value}`?"
@@ -230,6 +231,8 @@ def _looks_like(value: object, raw: str, schema: dict[str, Any]) -> object:
 
 def _guessed(context: Context, item: Written, value: object, schema: dict[str, Any], claim: Claim) -> SymbolicFix | None:
     """The value that a wrong one is meant to be: safe where it is the same word in another spelling and nothing runs as it is."""
+    from fsdplint_rules.meanings import meant
+
     node = item.entry.value
     found = meant(schema, value, node.raw if isinstance(node, Scalar) else "")
     if found is None:
