@@ -140,6 +140,8 @@ def trial(session: Session, launches: Sequence[Group], settled: dict[str, bytes]
 
 
 def _engines(job: Job) -> set[str]:
-    """The engines that a launch has on, on the newest release of its target."""
+    """The engines that a launch has on, on the newest release of its target; FSDP with its version."""
     plan = plans_of(job.launch, job.target, job.target.at_newest)[0]
-    return {name for name, fact in (("FSDP", plan.fsdp), ("DeepSpeed", plan.deepspeed)) if fact.value is True}
+    return {
+        name for name, fact in ((f"FSDP{plan.fsdp_version.value or ''}", plan.fsdp), ("DeepSpeed", plan.deepspeed)) if fact.value is True
+    }

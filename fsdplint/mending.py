@@ -22,7 +22,7 @@ MOST = 500
 class Trial(NamedTuple):
     """What is found in some texts: the diagnostics, and the document of each given file by its path as shown.
 
-    ``engines``: FSDP and DeepSpeed, where they are on.
+    ``engines``: FSDP (with its version) and DeepSpeed, where they are on.
     """
 
     diagnostics: tuple[Diagnostic, ...]

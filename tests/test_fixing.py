@@ -271,6 +271,6 @@ def test_a_safe_fix_switches_no_engine_off(folder: Path) -> None:
     write(folder, alone_yaml=text, beside_yaml=text + "  offload_params: false\n")
     assert fix(Request(paths=("alone.yaml",), isolated=True)).changes == ()
     (left,) = [d for d in fix(Request(paths=("alone.yaml",), isolated=True)).outcome.report.diagnostics if d.code == "FSD403"]
-    assert "no automatic fix: it would switch FSDP off" in (left.help or "")
+    assert "no automatic fix: it would switch FSDP1 off" in (left.help or "")
     (change,) = fix(Request(paths=("beside.yaml",), isolated=True)).changes
     assert b"limit_all_gathers" not in change.new

@@ -5,11 +5,12 @@ Run with accelerate 0.21.0 to 1.15.0: commands/launch.py, utils/launch.py, utils
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fsdplint.dialects.dialect import Dialect
 from fsdplint.dialects.formats import word_bool
 from fsdplint.dialects.keys import Keys
+from fsdplint.dialects.reading import last_of
 from fsdplint.dialects.table import resolved
 from fsdplint.document import Mapping
 from fsdplint.plan import Fact, Precision, Sharding, StateDict, Wrap, is_placeholder
@@ -78,7 +79,9 @@ class Accelerate(Dialect):
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """What ``distributed_type`` starts, and what the launcher and the workers make of the options."""
         keys = Keys(self.table, document, versions)
-        _last_wins(plan)
+        for name, fact in plan:
+            if name != "backward_prefetch":
+                plan.set(name, last_of(fact))
         _engine(plan, keys, versions)
         if plan.fsdp.value is True:
             _version(plan, versions)
@@ -101,20 +104,6 @@ def _types(keys: Keys) -> list[str]:
     schema = resolved(keys.table.options["distributed_type",].schema, keys.versions)
     names: list[str] = schema["anyOf"][0]["enum"]
     return names
-
-
-def _last_wins(plan: Plan) -> None:
-    """Two spellings of one key (``fsdp_version`` and ``version``): the launcher sets them in the file's order."""
-    for name, fact in plan:
-        if name != "backward_prefetch" and fact.place and fact.rivals:
-            facts = sorted((fact, *fact.rivals), key=_offset)
-            last = facts.pop()
-            plan.set(name, Fact(last.value, last.place, unknown=last.unknown).beating(*(Fact(f.value, f.place) for f in facts)))
-
-
-def _offset(fact: Fact[Any]) -> int:
-    span = fact.place.document.key_span(fact.place.path) if fact.place else None
-    return span.start if span else -1
 
 
 def _engine(plan: Plan, keys: Keys, versions: Versions) -> None:

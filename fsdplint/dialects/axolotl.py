@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fsdplint.diagnostics import Place
 from fsdplint.dialects.dialect import Dialect
 from fsdplint.dialects.formats import is_lax_int, word_bool
+from fsdplint.dialects.reading import last_of
 from fsdplint.document import Mapping, Sequence
 from fsdplint.plan import Fact, Precision, Sharding, Wrap, is_placeholder
 
@@ -78,6 +79,8 @@ class Axolotl(Dialect):
 
     def settle(self, plan: Plan, document: Document, versions: Versions) -> None:
         """Read the two switches of FSDP, the two places of its version, the words of the list, and what the training keys come to."""
+        if not versions.has("axolotl<0.12.0"):
+            _unprefixed(plan)
         _switch(plan, document, versions)
         _version(plan, document, versions)
         words = _words(document)
@@ -97,6 +100,13 @@ class Axolotl(Dialect):
 def _has_own_plugin(document: Document) -> bool:
     plugins = document.value(("plugins",))
     return isinstance(plugins, list) and any(isinstance(name, str) and name.startswith("axolotl.") for name in plugins)
+
+
+def _unprefixed(plan: Plan) -> None:
+    """Of an option with and without its prefix the later one counts: prefixes are taken off in the file's order (run with 0.19.0)."""
+    for name, fact in plan:
+        if all(one.place is not None and one.place.path[0] == "fsdp_config" for one in (fact, *fact.rivals)):
+            plan.set(name, last_of(fact))
 
 
 def _switch(plan: Plan, document: Document, versions: Versions) -> None:
@@ -126,7 +136,9 @@ def _version(plan: Plan, document: Document, versions: Versions) -> None:
     paths = [*nested, *top] if versions.has("axolotl<0.14.0") else [*top, *nested]
     facts = [fact for path in paths if (fact := _written_version(document, path))]
     if not facts:
-        plan.fsdp_version = Fact(1, source="axolotl's default") if plan.fsdp.value else Fact()
+        is_pinned = plan.fsdp_options.value is True or not versions.has("transformers>=5.10.0")
+        default = Fact(1, source="axolotl's default") if is_pinned else Fact(2, source="transformers' default, which an empty block leaves")
+        plan.fsdp_version = default if plan.fsdp.value else Fact()
         return
     version = facts[0].beating(*facts[1:])
     if version.contradicted and not versions.has("axolotl<0.14.0"):

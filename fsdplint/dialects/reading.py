@@ -44,6 +44,20 @@ def read_options(plan: Plan, table: Table, document: Document, versions: Version
         plan.set(decision, facts[0].beating(*facts[1:]) if facts else default_fact(table, options, versions))
 
 
+def last_of(fact: Fact[Any]) -> Fact[Any]:
+    """Of two spellings of one key (``fsdp_version`` and ``version``) the later one, where upstream sets them in the file's order."""
+    if fact.place is None or not fact.rivals:
+        return fact
+    facts = sorted((fact, *fact.rivals), key=_offset)
+    last = facts.pop()
+    return Fact(last.value, last.place, unknown=last.unknown).beating(*(Fact(f.value, f.place) for f in facts))
+
+
+def _offset(fact: Fact[Any]) -> int:
+    span = fact.place.document.key_span(fact.place.path) if fact.place else None
+    return span.start if span else -1
+
+
 def written_fact(option: Option, value: object, place: Place) -> Fact[Any]:
     """The fact that a written value states."""
     if is_placeholder(value):

@@ -102,16 +102,19 @@ def _second(draft: Draft, wish: Wish) -> None:
 
 
 def _unprefixed(draft: Draft) -> None:
-    """The options without ``fsdp_``, which 0.12 and later want; of two spellings the bare one counts."""
+    """The options without ``fsdp_``, which 0.12 and later want; of two spellings the later one counts."""
     block = draft.document.value(BLOCK)
-    for key in block if isinstance(block, dict) else ():
+    names = list(block) if isinstance(block, dict) else []
+    for key in names:
         if not isinstance(key, str) or not key.startswith("fsdp_") or key == "fsdp_version":
             continue
         bare = key.removeprefix("fsdp_")
-        if draft.document.has((*BLOCK, bare)):
+        if draft.document.has((*BLOCK, bare)) and names.index(bare) > names.index(key):
             draft.drop_path((*BLOCK, key))
-        else:
-            draft.rename((*BLOCK, key), bare)
+            continue
+        if draft.document.has((*BLOCK, bare)):
+            draft.drop_path((*BLOCK, bare))
+        draft.rename((*BLOCK, key), bare)
 
 
 def _state_dict(draft: Draft, wish: Wish) -> str:

@@ -111,3 +111,19 @@ def test_prefixes_are_written_where_only_those_are_read() -> None:
 def test_files_older_than_axolotl_0_5_stay() -> None:
     text = PLAIN + "max_packed_sequence_len: 2048\n"
     assert "older than axolotl 0.5.0" in (rewritten(text, "full_shard", target=()).refusal or "")
+
+
+@pytest.mark.parametrize(
+    "order", [("fsdp_offload_params: true", "offload_params: false"), ("offload_params: true", "fsdp_offload_params: false")]
+)
+def test_of_two_spellings_the_later_one_counts(order: tuple[str, str]) -> None:
+    text = PLAIN + "fsdp: [full_shard, auto_wrap]\nfsdp_config:\n  " + "\n  ".join(order) + "\n"
+    assert read(text, target=list(TARGET)).offload.value is False
+    assert yaml.safe_load(rewritten(text, version=2, target=TARGET).text)["fsdp_config"].get("offload_params") is not True
+
+
+def test_an_empty_block_pins_no_version() -> None:
+    assert read(PLAIN + "fsdp: [full_shard, auto_wrap]\nfsdp_config: {}\n", target=list(TARGET)).fsdp_version.value == 2
+    assert (
+        read(PLAIN + "fsdp: [full_shard, auto_wrap]\nfsdp_config: {offload_params: false}\n", target=list(TARGET)).fsdp_version.value == 1
+    )
