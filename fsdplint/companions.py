@@ -11,25 +11,30 @@ from fsdplint.diagnostics import Place
 from fsdplint.dialects import DIALECTS
 from fsdplint.discovery import Input
 from fsdplint.document import parse_dotted
+from fsdplint.folders import folders_above, shown
 from fsdplint.plan import is_placeholder
 
 if TYPE_CHECKING:
+    from fsdplint.dialects import Dialect
     from fsdplint.launch import ConfigFile
 
 
 class Companions(NamedTuple):
-    """``found``: inputs with the dialect that the naming key settles, None where their own keys tell it.
+    """``found``: inputs with the name of the dialect that the naming key settles, None where their own keys tell it, and with the form of a
+    dialect that it settles.
 
     ``missing``: where each is named, and its path as written.
     """
 
-    found: tuple[tuple[Input, str | None], ...]
+    found: tuple[tuple[Input, str | None, Dialect | None], ...]
     missing: tuple[tuple[Place, str], ...]
 
 
 def companions(file: ConfigFile, location: str) -> Companions:
-    """The files that a config (at an absolute path) names, looked up in its folder and those above, up to the root of its repository."""
-    found: list[tuple[Input, str | None]] = []
+    """The files that a config (at an absolute path) names, looked up in its folder and those above: up to the root of its repository, else
+    to the current folder, where that is one of them.
+    """
+    found: list[tuple[Input, str | None, Dialect | None]] = []
     missing: list[tuple[Place, str]] = []
     for key, written in file.dialect.companions(file.document):
         if is_placeholder(written):
@@ -38,7 +43,7 @@ def companions(file: ConfigFile, location: str) -> Companions:
         if place is None:
             missing.append((Place(file.document, parse_dotted(key)), written))
         else:
-            found.append((Input(_shown(place), place), _settled(key)))
+            found.append((Input(shown(place), place), _settled(key), file.dialect.form_of(key)))
     return Companions(tuple(found), tuple(missing))
 
 
@@ -53,17 +58,8 @@ def _settled(key: str) -> str | None:
 
 def _place(written: str, folder: str) -> str | None:
     written = os.path.expanduser(written)
-    while True:
-        place = os.path.normpath(os.path.join(folder, written))
+    for above in (folder,) if os.path.isabs(written) else folders_above(folder):
+        place = os.path.normpath(os.path.join(above, written))
         if os.path.isfile(place):
             return place
-        parent = os.path.dirname(folder)
-        if os.path.isabs(written) or parent == folder or os.path.exists(os.path.join(folder, ".git")):
-            return None
-        folder = parent
-
-
-def _shown(location: str) -> str:
-    """As seen from the current folder where it lies below, else the whole path."""
-    here = os.path.join(os.getcwd(), "")
-    return (location[len(here) :] if location.startswith(here) else location).replace(os.path.sep, "/")
+    return None

@@ -51,8 +51,8 @@ class Loaded(NamedTuple):
     file: ConfigFile | None = None
 
 
-def load(item: Input, forced: str | None = None) -> Loaded:
-    """Read, parse and recognise one input; ``forced`` names the dialect where recognition is not to decide.
+def load(item: Input, forced: str | None = None, form: Dialect | None = None) -> Loaded:
+    """Read, parse and recognise one input; ``forced`` names the dialect where recognition is not to decide, ``form`` is it.
 
     Below a folder a forced dialect only settles what its own recognition finds possible: not every YAML file there is meant.
     """
@@ -64,10 +64,10 @@ def load(item: Input, forced: str | None = None) -> Loaded:
         return _failed(item, error.strerror or str(error))
     if item.path.lower().endswith(SCRIPTS):
         return _skipped(item, "no launch that is known")
-    if forced is None and not _is_promising(data):
+    if forced is None and form is None and not _is_promising(data):
         return _skipped(item)
     document = parse(data, item.path, max_bytes=LIMIT)
-    found = _dialect(document, data, forced, item.walked)
+    found = form or _dialect(document, data, forced, item.walked)
     if found is None:
         return _skipped(item)
     if document.format not in found.formats:

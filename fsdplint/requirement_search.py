@@ -7,6 +7,8 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from fsdplint.folders import folders_above
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,7 +31,7 @@ def told_from(start: str, here: str) -> tuple[list[Told], list[str]]:
     told: list[Told] = []
     remarks: list[str] = []
     base = os.path.realpath(here)
-    for folder in _folders(os.path.realpath(os.path.join(here, start)), base):
+    for folder in folders_above(os.path.realpath(os.path.join(here, start)), base):
         found, unread = _found_in(folder)
         remarks += [f"{_shown(path, base)}: {reason}" for path, reason in unread]
         told += [Told(package, specifier, f"{_shown(path, base)}:{line}") for package, specifier, path, line in found]
@@ -39,15 +41,6 @@ def told_from(start: str, here: str) -> tuple[list[Told], list[str]]:
 def forget() -> None:
     """Forget what files said."""
     _found_in.cache_clear()
-
-
-def _folders(start: str, here: str) -> list[str]:
-    """The folders to search, nearest first: up to the repository's root, else up to the current folder, else the start alone."""
-    line = [start]
-    while (above := os.path.dirname(line[-1])) != line[-1]:
-        line.append(above)
-    root = next((folder for folder in line if os.path.exists(os.path.join(folder, ".git"))), here)
-    return line[: line.index(root) + 1] if root in line else [start]
 
 
 @cache

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fsdplint.diagnostics import Diagnostic, Place, RuleInfo, TargetInfo
+    from fsdplint.dialects import Dialect
     from fsdplint.discovery import Input
     from fsdplint.grouping import Group
     from fsdplint.request import Request
@@ -188,16 +189,23 @@ class Session:
 
         named = companions(member.file, member.input.location)
         present = {os.path.realpath(one.input.location): one for one in members} if named.found else {}
-        for item, dialect in named.found:
+        for item, dialect, form in named.found:
             place = os.path.realpath(item.location)
             known = present.get(place)
-            if known is None or (known is not member and dialect not in (None, known.status.dialect)):
-                companion = load(self._current(item._replace(path=self.given.get(place, item.path))), dialect)
+            if known is None or (known is not member and _is_read_otherwise(known, dialect, form)):
+                companion = load(self._current(item._replace(path=self.given.get(place, item.path))), dialect, form)
                 if companion.file is not None and known is not None:  # who names a file knows best how it is read
                     members[members.index(known)] = companion
                 elif companion.file is not None:
                     members.append(companion)
         return list(named.missing)
+
+
+def _is_read_otherwise(member: Loaded, dialect: str | None, form: Dialect | None) -> bool:
+    """Whether a member was not read as the key that names it settles."""
+    if form is not None:
+        return member.file is None or type(member.file.dialect) is not type(form)
+    return dialect not in (None, member.status.dialect)
 
 
 def _scripts(group: Group) -> tuple[Input, ...]:

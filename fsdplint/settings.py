@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fsdplint.errors import SettingsError
+from fsdplint.folders import shown
 
 
 class LaunchSetting(NamedTuple):
@@ -88,12 +89,6 @@ def _bytes(path: str) -> bytes | None:
         return None
     except OSError as error:
         raise SettingsError(f"{shown(path)}: {error.strerror or error}") from None
-
-
-def shown(path: str) -> str:
-    """A file below the current folder as seen from there, else its whole path."""
-    location, here = os.path.abspath(path), os.path.join(os.getcwd(), "")
-    return location.removeprefix(here).replace(os.path.sep, "/")
 
 
 def _table(path: str, data: bytes) -> dict[str, Any]:

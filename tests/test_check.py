@@ -276,3 +276,30 @@ def test_many_files_are_judged_by_several_processes_with_the_same_result(folder:
     serial, parallel = (check_request(Request(jobs=jobs)) for jobs in (1, 2))
     assert len(serial.report.diagnostics) == 5
     assert parallel == serial
+
+
+@pytest.mark.parametrize("options", ["{}", '{"version": 2}', '{"version": 2, "cpu_offlod": true}'])
+def test_who_names_a_file_of_options_knows_what_it_is(folder: Path, options: str) -> None:
+    write(folder, t_yaml=TRAINING + "fsdp: true\nfsdp_config: o.json\noptim: adamw_8bit\n", o_json=options)
+    for paths in (("t.yaml",), ("t.yaml", "o.json"), (".",)):
+        report = check_request(Request(paths=paths, isolated=True)).report
+        assert [d.code for d in report.diagnostics if d.severity is Severity.ERROR] == ["FSD705"]
+    misspelt = [d.key for d in report.diagnostics if d.path.endswith("o.json")]
+    assert misspelt == (["cpu_offlod"] if "offlod" in options else [])
+
+
+def test_a_broken_file_of_options_is_said(folder: Path) -> None:
+    write(folder, t_yaml=TRAINING + "fsdp: true\nfsdp_config: o.json\n", o_json='{"version": 2,')
+    report = check_request(Request(paths=("t.yaml", "o.json"), isolated=True)).report
+    assert [(d.code, d.path) for d in report.diagnostics] == [("FSD001", "o.json")]
+
+
+def test_companions_are_not_looked_for_above_the_current_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / ".git").rmdir()
+    write(folder, ds_json=ENGINE, a__b__t_yaml=TRAINING + "deepspeed: ds.json\n")
+    for here, expected in ((folder, ["FSD002"]), (folder / "a", [])):
+        monkeypatch.chdir(here)
+        report = check_request(
+            Request(paths=(str(folder / "a" / "b" / "t.yaml"), *([str(folder / "ds.json")] if expected else [])), isolated=True)
+        ).report
+        assert [d.code for d in report.diagnostics if d.severity is not Severity.INFO] == expected

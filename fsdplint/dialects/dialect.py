@@ -76,6 +76,10 @@ class Dialect:
         """Whether a document is written for a generation of the framework that no known release reads."""
         return False
 
+    def form_of(self, key: str) -> Dialect | None:  # noqa: ARG002
+        """The form of the files that a (dotted) key names, where that settles how they are read, whatever stands in them."""
+        return None
+
     def companions(self, document: Document) -> list[tuple[str, str]]:  # noqa: ARG002
         """Files that a document names and that belong to the same launch, as (dotted key, path as written)."""
         return []

@@ -91,6 +91,9 @@ class HfTrainer(Dialect):
         settle_fsdp(whole, table, options.document, versions, base=(), switch=document)
         return whole
 
+    def form_of(self, key: str) -> Dialect | None:
+        return _fragment(self.name) if key == "fsdp_config" else None
+
     def companions(self, document: Document) -> list[tuple[str, str]]:
         """The JSON files of DeepSpeed and of ``fsdp_config``; a text that begins with a brace is the JSON itself."""
         values = ((key, document.value((key,))) for key in _PATH_KEYS)

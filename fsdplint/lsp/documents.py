@@ -8,8 +8,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsdplint.discovery import SCRIPTS, SUFFIXES
+from fsdplint.folders import shown
 from fsdplint.lsp.text import BOM
-from fsdplint.settings import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

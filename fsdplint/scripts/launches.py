@@ -15,6 +15,7 @@ from fsdplint.discovery import Input
 from fsdplint.document import Document, parse
 from fsdplint.document.reading import Reading
 from fsdplint.document.source import decode
+from fsdplint.folders import folders_above, shown
 from fsdplint.mentions import LAUNCHER_FLAGS, told
 from fsdplint.scripts.lines import Line, lines
 from fsdplint.scripts.variables import UNKNOWN
@@ -22,7 +23,7 @@ from fsdplint.scripts.words import Unreadable
 from fsdplint.shell_hints import HINTS, LIMIT, content, is_script
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fsdplint.commands import Command
     from fsdplint.diagnostics import Diagnostic, Range, Related, Snippet
@@ -130,7 +131,7 @@ def _launch(item: Input, document: Document, line: Line, given: Mapping[str, Inp
         location = None if UNKNOWN.search(name) else _location(name, line.folders, item.location)
         if location is not None:
             resolved.add(name)
-            found[location] = given.get(os.path.realpath(location)) or Input(_shown(location), location)
+            found[location] = given.get(os.path.realpath(location)) or Input(shown(location), location)
             dialect = told(command, name)
             named += [(found[location].location, dialect)] if dialect else []
     if not _is_whole(command, resolved):
@@ -173,27 +174,9 @@ def _location(name: str, folders: Sequence[str], script: str) -> str | None:
     if os.path.isabs(name):
         return os.path.normpath(name) if os.path.isfile(name) else None
     found: dict[str, str] = {}
-    for base in _bases(os.path.dirname(script)):
+    for base in folders_above(os.path.dirname(script)):
         for folder in ("", *folders):
             location = os.path.normpath(os.path.join(base, folder, name))
             if os.path.isfile(location):
                 found.setdefault(os.path.realpath(location), location)
     return next(iter(found.values())) if len(found) == 1 else None
-
-
-def _bases(folder: str) -> Iterator[str]:
-    """The folders from a script's own up to the root of its repository, else up to the current one."""
-    own, here = folder, os.getcwd()
-    above = [folder]
-    while not os.path.exists(os.path.join(folder, ".git")) and folder != os.path.dirname(folder):
-        folder = os.path.dirname(folder)
-        above.append(folder)
-    if not os.path.exists(os.path.join(folder, ".git")):
-        above = above[: above.index(here) + 1] if here in above else [own]
-    yield from above
-
-
-def _shown(location: str) -> str:
-    """As seen from the current folder where it lies below, else the whole path."""
-    here = os.path.join(os.getcwd(), "")
-    return (location[len(here) :] if location.startswith(here) else location).replace(os.path.sep, "/")

@@ -99,7 +99,8 @@ class SurprisingScalar(Rule):
             if _is_yaml_reading(context) and is_surprising(item, value, schema):
                 node = item.entry.value
                 raw = node.raw if isinstance(node, Scalar) else ""
-                fault = f"YAML reads `{item.path[-1]}: {raw}` as {_shown(value)}"
+                reads = f"YAML reads `{item.path[-1]}: {raw}` as" if context.document.format == "yaml" else f"`{item.path[-1]}` is"
+                fault = f"{reads} {_shown(value)}"
                 fix = _mended(context, item, value, schema, claim)
                 yield self.claimed(claim, context.at(item.path), fault, help=_rewritten(value, raw, schema), fix=fix)
 
@@ -193,7 +194,8 @@ def _rewritten(value: object, raw: str, schema: dict[str, Any]) -> str | None:
     if not isinstance(value, str):
         return f"quote it: `'{raw}'`"
     if "boolean" in kinds and value.lower() in _WORDS:
-        return f"write `{value.lower()}` without quotes"
+        meant = _BOOLEANS.get(value.lower())
+        return f"write `{'null' if meant is None else str(meant).lower()}` without quotes"
     number = _number(value, kinds)
     return f"write `{number!r}`" if "e" not in repr(number) else f"write `{number:.1e}`"
 
