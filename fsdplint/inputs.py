@@ -114,4 +114,16 @@ def _dialect(document: Document, data: bytes, forced: str | None, walked: bool) 
         return named if document.roots and document.format in named.formats and named.recognise(document) > 0 else None
     if len(data) > LIMIT:
         return _recognised_head(document.path, data[:HEAD])
-    return recognise(document)
+    found = recognise(document)
+    return found if found is not None or not any(problem.fatal for problem in document.problems) else _recognised_keys(document)
+
+
+def _recognised_keys(document: Document) -> Dialect | None:
+    """What a text that cannot be read is by the names at the starts of its lines."""
+    import re
+
+    pattern = {"yaml": r"^([A-Za-z_]\w*):(?=[ \t\r\n]|$)", "toml": r"^(\[[\w.]+\])[ \t]*(?:#.*)?\r?$"}.get(document.format)
+    names = dict.fromkeys(re.findall(pattern, document.text, re.MULTILINE)) if pattern else {}
+    return (
+        recognise(parse("".join(f"{name}{':' if document.format == 'yaml' else ''}\n" for name in names), document.path)) if names else None
+    )

@@ -303,3 +303,16 @@ def test_companions_are_not_looked_for_above_the_current_folder(folder: Path, mo
             Request(paths=(str(folder / "a" / "b" / "t.yaml"), *([str(folder / "ds.json")] if expected else [])), isolated=True)
         ).report
         assert [d.code for d in report.diagnostics if d.severity is not Severity.INFO] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a: b: c\n" + CLEAN, ["FSD001"]),
+        ("output_dir: [out\n" + TRAINING.partition("\n")[2] + "gradient_checkpointing: true\nbf16: true\n", ["FSD001"]),
+    ],
+)
+def test_a_config_that_breaks_at_its_start_is_said(folder: Path, text: str, code: list[str]) -> None:
+    write(folder, c_yaml=text, ci_yaml="name: [a\non: push\njobs: {}\n")
+    report = check_request(Request(paths=(".",), isolated=True)).report
+    assert [(d.code, d.path) for d in report.diagnostics] == [(code[0], "c.yaml")]
