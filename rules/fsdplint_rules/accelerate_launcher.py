@@ -253,10 +253,63 @@ class NotAMapping(AccelerateRule):
         yield self.finding(Place(document, ()), fault, outcome="refused", help=help)
 
 
+class DeepSpeedFileAndFields(AccelerateRule):
+    """## What it does
+    Finds fields of DeepSpeed, or `mixed_precision`, beside `deepspeed_config_file`.
+
+    ## Why it matters
+    Every worker raises ValueError ("the following accelerate config variables will be ignored"): the JSON alone is to say it.
+
+    ## Example
+    ```yaml
+    distributed_type: DEEPSPEED
+    num_processes: 2
+    mixed_precision: bf16
+    deepspeed_config:
+      deepspeed_config_file: ds.json
+      zero_stage: 3
+    ```
+
+    ## Use instead
+    ```yaml
+    distributed_type: DEEPSPEED
+    num_processes: 2
+    deepspeed_config:
+      deepspeed_config_file: ds.json
+      zero3_init_flag: true
+    ```
+
+    ## Versions and evidence
+    Run with accelerate 1.15.0, each field alone; read in 0.21.0, 0.26.1, 1.0.1 and 1.7.0 (commands/launch.py, utils/dataclasses.py).
+    """
+
+    code, name = "ACC010", "deepspeed-file-and-fields"
+    fields = (
+        *("zero_stage", "offload_optimizer_device", "offload_param_device", "offload_optimizer_nvme_path", "offload_param_nvme_path"),
+        *("zero3_save_16bit_model", "gradient_accumulation_steps", "gradient_clipping"),
+    )
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        block, precision = context.value("deepspeed_config"), context.plan.precision.place
+        named = block.get("deepspeed_config_file") if isinstance(block, dict) else None
+        if context.plan.launcher.value != "deepspeed" or not isinstance(named, str) or named in ("", "none") or is_placeholder(named):
+            return
+        found = [context.at(("deepspeed_config", key), "entry") for key in self.fields if context.document.has(("deepspeed_config", key))]
+        is_flag = precision is not None and precision.document.format == "command"
+        if context.value("mixed_precision") is not None and not is_flag:
+            found.append(context.at(("mixed_precision",), "entry"))
+        if found:
+            fault = f"`{found[0].path[-1]}` beside `deepspeed_config_file`: every worker raises ValueError"
+            related = [(place, "so does this") for place in found[1:]]
+            help = "say it in the DeepSpeed JSON, and remove it here"
+            yield self.finding(found[0], fault, outcome="refused", related=related, help=help)
+
+
 RULES: tuple[Rule, ...] = (
     QuotedLaunchBoolean(),
     ActivationOffloadNeedsCheckpointing(),
     MultiNodeWithoutAddress(),
     SingleGpuId(),
     NotAMapping(),
+    DeepSpeedFileAndFields(),
 )

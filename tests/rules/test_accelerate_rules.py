@@ -471,3 +471,20 @@ def test_checkpointing_needs_a_policy_with_fsdp2(options: str, version: str, exp
     text = f"distributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n  {options}\n  fsdp_activation_checkpointing: true\n"
     diagnostics = lint(text, dialect="accelerate", target=[f"accelerate=={version}"])
     assert [(d.severity.word, d.code, marked(text, d)) for d in diagnostics if d.severity.word != "info"] == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "line", "expected"),
+    [
+        ("  zero_stage: 3\n", None, ["zero_stage: 3"]),
+        ("mixed_precision: bf16\n", None, ["mixed_precision: bf16"]),
+        ("mixed_precision: 'no'\n", None, ["mixed_precision: 'no'"]),
+        ("  zero3_init_flag: true\n", None, []),
+        ("  deepspeed_multinode_launcher: standard\n", None, []),
+        ("mixed_precision: bf16\n", "accelerate launch --mixed_precision bf16 --config_file file0.yaml t.py", []),
+    ],
+)
+def test_a_deepspeed_file_says_it_alone(field: str, line: str | None, expected: list[str]) -> None:
+    text = "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n" + field
+    found = [marked(text, d) for d in lint(text, dialect="accelerate", line=line) if d.code == "ACC010"]
+    assert found == expected
