@@ -34,7 +34,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "lightning_training": ("lightning", "litgpt"),
     "nemo_automodel": ("nemo-automodel",),
     "verl": ("verl",),
-    "deepspeed": ("hf-trainer", "trl", "llama-factory"),
+    "deepspeed": ("deepspeed", "hf-trainer", "trl", "llama-factory"),
 }
 """Every module of rules, and the dialects that it speaks about; none: all."""
 

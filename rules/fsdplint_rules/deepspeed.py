@@ -9,6 +9,7 @@ from fsdplint.diagnostics import Place
 from fsdplint.dialects import default
 from fsdplint.plan import Precision, is_placeholder
 from fsdplint.rule import Context, Finding, Rule
+from fsdplint_rules.clashes import clashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,4 +145,36 @@ def _shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
-RULES = (DeepspeedMismatch(),)
+class DeepspeedOptionsClash(Rule):
+    """## What it does
+    Finds options of a DeepSpeed JSON that exclude each other: both precisions, or an option under its old and its new name.
+
+    ## Why it matters
+    DeepSpeed raises AssertionError in every rank when it reads its settings.
+
+    ## Example
+    With `--dialect deepspeed`:
+    ```json
+    {"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "fp16": {"enabled": true}}
+    ```
+
+    ## Use instead
+    ```json
+    {"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}
+    ```
+
+    ## Versions and evidence
+    Run with deepspeed 0.19.8 (DeepSpeedConfig).
+    """
+
+    code, name = "DSP002", "deepspeed-options-clash"
+    dialects = ("deepspeed",)
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for clash in clashes(context, context.plan):
+            related = [(context.at(path, "entry"), "the other option") for path in clash.others]
+            yield self.claimed(clash.claim, context.at(clash.at, "entry"), clash.fault, related=related)
+
+
+RULES = (DeepspeedMismatch(), DeepspeedOptionsClash())

@@ -61,3 +61,22 @@ def test_zero_3_forbids_auto_find_batch_size() -> None:
 
 def test_a_json_without_a_training_file_is_silent() -> None:
     assert lint(f'{{{ZERO2}, "gradient_accumulation_steps": 4}}', dialect="deepspeed", path="ds.json") == []
+
+
+@pytest.mark.parametrize(
+    ("engine", "expected"),
+    [
+        ('"bf16": {"enabled": true}, "fp16": {"enabled": true}', [("error", "DSP002", "fp16.enabled")]),
+        ('"bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto"}', []),
+        ('"bf16": {"enabled": true}, "fp16": {"enabled": false}', []),
+        ('"bf16": {"enable": true}', [("error", "FSD003", "bf16.enable")]),
+        (
+            '"zero_optimization": {"stage": 2, "cpu_offload": false, "offload_optimizer": {"device": "cpu"}}',
+            [("error", "DSP002", "zero_optimization.cpu_offload")],
+        ),
+        ('"zero_optimization": {"stage": 2, "cpu_offload": true}', []),
+    ],
+)
+def test_what_deepspeed_refuses_by_itself(engine: str, expected: list[tuple[str, str, str]]) -> None:
+    text = f'{{"train_micro_batch_size_per_gpu": 1, "zero_allow_untested_optimizer": true, {engine}}}'
+    assert [found for found in told(lint(text, dialect="deepspeed", path="ds.json")) if found[0] == "error"] == expected
