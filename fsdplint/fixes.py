@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fsdplint.diagnostics import Place
     from fsdplint.document import Document, Operation, Path
 
-__all__ = ["SymbolicFix", "described", "stated_fix", "text_fix"]
+__all__ = ["SymbolicFix", "described", "stated_fix", "summed", "text_fix"]
 
 
 class SymbolicFix(NamedTuple):
@@ -61,7 +61,7 @@ def stated_fix(stated: dict[str, Any], at: Place) -> SymbolicFix | None:
     operations = tuple(one for one in planned if not _is_done(one, at.document))
     if any(at.document.has(path) for path in map(_fresh, operations) if path):
         return None
-    says = stated.get("says") or " and ".join(map(described, operations))
+    says = stated.get("says") or summed(operations)
     if "says" not in stated and stated["do"][0]["op"] == "move":
         says = f"move `{at.path[-1]}` to `{stated['do'][0]['to']}`"
     return SymbolicFix(says, bool(stated.get("safe")), at.document, operations)
@@ -101,6 +101,18 @@ def _operation(stated: dict[str, Any], path: Path, document: Document) -> Operat
     if stated["op"] == "rename":
         return Rename(target, stated["to"])
     return Set(target, stated["value"]) if stated["op"] == "set" else Delete(target)
+
+
+def summed(operations: tuple[Operation, ...]) -> str:
+    """Operations as one imperative; a new value under a new name is one thing."""
+    if (
+        len(operations) == 2
+        and isinstance(operations[0], Set)
+        and isinstance(operations[1], Rename)
+        and operations[0].path == operations[1].path
+    ):
+        return f"write `{operations[1].key}: {_shown(operations[0].value)}` in its place"
+    return " and ".join(map(described, operations))
 
 
 def described(operation: Operation) -> str:

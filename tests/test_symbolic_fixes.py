@@ -48,7 +48,7 @@ def test_several_operations_follow_each_other() -> None:
     assert after(stated, "b", "c") == "a: 1\nb:\n  e: z # note\n  d: y\n"
     found = stated_fix(stated, Place(DOCUMENT, ("b", "c")))
     assert found is not None
-    assert (found.message, found.is_safe) == ("write `c: z` and rename `c` to `e`", True)
+    assert (found.message, found.is_safe) == ("write `e: z` in its place", True)
 
 
 def test_what_is_so_already_is_not_spoken_of() -> None:
