@@ -59,7 +59,7 @@ settings_options = _all(
 report_options = _all(
     click.option("--fail-on", metavar="LEVEL", help="The lowest level that gives exit code 1: error, warning (default) or info."),
     click.option("--format", "format_name", metavar="NAME", default="full", help=f"{FORMAT_NAMES}."),
-    click.option("--output", metavar="FILE", help="Write the report to a file."),
+    click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to a file."),
     click.option("--exit-zero", is_flag=True, help="Findings leave the exit code at 0."),
     click.option("--statistics", is_flag=True, help="Count by rule instead of listing."),
     click.option("--show-files", is_flag=True, help="List the files that would be checked, and their dialects."),

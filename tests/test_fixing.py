@@ -274,3 +274,10 @@ def test_a_safe_fix_switches_no_engine_off(folder: Path) -> None:
     assert "no automatic fix: it would switch FSDP1 off" in (left.help or "")
     (change,) = fix(Request(paths=("beside.yaml",), isolated=True)).changes
     assert b"limit_all_gathers" not in change.new
+
+
+def test_a_folder_to_report_to_is_refused_before_anything_is_written(folder: Path) -> None:
+    write(folder, a_yaml=RENAMED)
+    (folder / "reports").mkdir()
+    assert run("fix", "--isolated", "--output", "reports", "a.yaml").code == 2
+    assert (folder / "a.yaml").read_text() == RENAMED

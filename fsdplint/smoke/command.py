@@ -46,7 +46,7 @@ def smoke_options(command: Any) -> Any:
 @settings_options
 @smoke_options
 @format_option("text", "json")
-@click.option("--output", metavar="FILE", help="Write the report to a file.")
+@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to a file.")
 @click.option("--save-plan", metavar="FILE", help="Write the plan for `python -m fsdplint.smoke.worker` and run nothing.")
 @talk_options
 @click.pass_context
