@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fsdplint.diagnostics import Severity
 from fsdplint.rule import Context, Finding, Rule
 from fsdplint_rules.axolotl_clash import Clash, Keys, MultiGpuClash
-from fsdplint_rules.clashes import clashes
+from fsdplint_rules.clashes import OptionsClash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -245,7 +245,7 @@ class PluginNotListed(Rule):
                 yield self.finding(context.at(item.path, "key"), fault, help=f"list the plugin of `{name}` in `plugins`")
 
 
-class ScheduleClash(Rule):
+class ScheduleClash(OptionsClash):
     """## What it does
     Finds steps at which to save, evaluate, warm up or stop early that contradict each other.
 
@@ -275,12 +275,9 @@ class ScheduleClash(Rule):
 
     code, name = "AXO511", "schedule-clash"
     dialects = ("axolotl",)
-    scope = "file"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        for clash in clashes(context, context.plan):
-            related = [(context.at(path, "entry"), "the other option") for path in clash.others]
-            yield self.claimed(clash.claim, context.at(clash.at, "entry"), clash.fault, related=related)
+        yield from super().check(context)
         keys = Keys(context)
         save, evaluate = keys.value("save_steps"), keys.value("eval_steps")
         if keys.on("early_stopping_patience") and isinstance(save, int) and isinstance(evaluate, int) and evaluate > 0 and save % evaluate:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsdplint.dialects import choose, default, is_among
 from fsdplint.plan import is_placeholder
+from fsdplint.rule import Context, Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from fsdplint.dialects import Claim
     from fsdplint.document import Path
     from fsdplint.plan import Plan
-    from fsdplint.rule import Context
 
 NOTHING: tuple[object, ...] = (None, False, "", [], {})
 """What asks for nothing."""
@@ -26,6 +26,17 @@ class Clash(NamedTuple):
     at: Path
     others: tuple[Path, ...]
     claim: Claim
+
+
+class OptionsClash(Rule):
+    """A rule that says what the ``x-clashes`` of its dialects' tables state, at the option or where it is written."""
+
+    scope = "file"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for clash in clashes(context, context.plan):
+            related = [(context.at(path, "entry"), "the other option") for path in clash.others]
+            yield self.claimed(clash.claim, context.at(clash.at, "entry"), clash.fault, related=related)
 
 
 def split(dotted: str) -> Path:

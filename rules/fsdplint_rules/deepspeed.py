@@ -9,7 +9,7 @@ from fsdplint.diagnostics import Place
 from fsdplint.dialects import default
 from fsdplint.plan import Precision, is_placeholder
 from fsdplint.rule import Context, Finding, Rule
-from fsdplint_rules.clashes import clashes
+from fsdplint_rules.clashes import OptionsClash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +145,7 @@ def _shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
-class DeepspeedOptionsClash(Rule):
+class DeepspeedOptionsClash(OptionsClash):
     """## What it does
     Finds options of a DeepSpeed JSON that exclude each other: both precisions, or an option under its old and its new name.
 
@@ -169,12 +169,6 @@ class DeepspeedOptionsClash(Rule):
 
     code, name = "DSP002", "deepspeed-options-clash"
     dialects = ("deepspeed",)
-    scope = "file"
-
-    def check(self, context: Context) -> Iterator[Finding]:
-        for clash in clashes(context, context.plan):
-            related = [(context.at(path, "entry"), "the other option") for path in clash.others]
-            yield self.claimed(clash.claim, context.at(clash.at, "entry"), clash.fault, related=related)
 
 
 RULES = (DeepspeedMismatch(), DeepspeedOptionsClash())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fsdplint.diagnostics import Severity
-from fsdplint.rule import Context, Finding, Rule, noted
-from fsdplint_rules.clashes import clashes
+from fsdplint.rule import Context, Finding, noted
+from fsdplint_rules.clashes import OptionsClash
 from fsdplint_rules.lightning import LightningRule, components
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class AveragingSharded(LightningRule):
                 yield self.finding(context.at(at), says, related=related, help="remove the callback, or write `strategy: ddp`")
 
 
-class OptionsClash(Rule):
+class LightningOptionsClash(OptionsClash):
     """## What it does
     Finds options of one object that Lightning, litgpt or NeMo refuses together.
 
@@ -151,11 +151,6 @@ class OptionsClash(Rule):
         "NM006-fsdp-o2",
         "NM007-fsdp-overrides",
     )
-
-    def check(self, context: Context) -> Iterator[Finding]:
-        for clash in clashes(context, context.plan):
-            related = [(context.at(other, "entry"), "the other option") for other in clash.others]
-            yield self.claimed(clash.claim, context.at(clash.at, "entry"), clash.fault, related=related)
 
 
 class TensorParallelByDefault(LightningRule):
@@ -242,4 +237,4 @@ class TrueHalfPrecision(LightningRule):
         yield self.finding(context.at(at), says, help=f"`{value.partition('-')[0]}-mixed` keeps the master weights in float32")
 
 
-RULES = (PrecisionPlugin(), AveragingSharded(), OptionsClash(), TensorParallelByDefault(), TrueHalfPrecision())
+RULES = (PrecisionPlugin(), AveragingSharded(), LightningOptionsClash(), TensorParallelByDefault(), TrueHalfPrecision())
