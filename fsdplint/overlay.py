@@ -58,10 +58,9 @@ def overlaid(document: Document, dialect: Dialect, command: Command) -> Document
 
 def _with(root: Mapping, override: Override, dialect: Dialect, moved: dict[Path, Override]) -> Mapping:
     """A tree with one more override; the same one where the file and the option table both lack the key."""
-    path, made = _located(root, override.parts, dialect)
+    path, made, node = _located(root, override.parts, dialect)
     if not path:
         return root
-    node = _at(root, path)
     value = override.value
     if isinstance(node, Mapping) and not isinstance(value, Mapping) and value is not None:
         if node.entry("_component_") is not None:
@@ -78,20 +77,8 @@ def _with(root: Mapping, override: Override, dialect: Dialect, moved: dict[Path,
     return root
 
 
-def _at(root: Node, path: Path) -> Node | None:
-    node: Node | None = root
-    for part in path:
-        if isinstance(node, Mapping) and isinstance(part, str):
-            node = node.get(part)
-        elif isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
-            node = node.items[part]
-        else:
-            return None
-    return node
-
-
-def _located(root: Mapping, parts: tuple[str, ...], dialect: Dialect) -> tuple[Path, int]:
-    """The path that a key has or would have in the file, and how many of its parts are written there; () for an unknown key."""
+def _located(root: Mapping, parts: tuple[str, ...], dialect: Dialect) -> tuple[Path, int, Node | None]:
+    """The path that a key has or would have in the file, the length down to its first unwritten part, its node; () for an unknown key."""
     owner: dict[str, Any] = dialect.table.schema
     node: Node | None = root
     path: list[str | int] = []
@@ -110,12 +97,12 @@ def _located(root: Mapping, parts: tuple[str, ...], dialect: Dialect) -> tuple[P
         keys = node.keys() if isinstance(node, Mapping) else []
         own = next((key for key in keys if key in (part, twin) or (name is not None and spelled(owner, key) == name)), None)
         if own is None and name is None and dialect.name != OPEN and "init_args" not in path:
-            return (), 0
+            return (), 0, None
         path.append(own or name or part)
         node = node.get(own) if own is not None and isinstance(node, Mapping) else None
         written = len(path) if own is not None else written
         owner = owner.get("properties", {}).get(name, {})
-    return tuple(path), written + 1
+    return tuple(path), written + 1, node
 
 
 def _changed(node: Node, path: Path, value: Node | None, override: Override) -> Node | None:
@@ -147,10 +134,11 @@ def _entered(node: Mapping, part: str, path: Path, value: Node | None, override:
     copy = Mapping(node.span, flow=node.flow, tag=node.tag, anchor=node.anchor)
     copy.merges, copy.header = node.merges, node.header
     for entry in node.entries:
-        if entry is not old:
-            copy.add(entry) if entry.name != part else None
-        elif below is not None:
-            copy.add(Entry(entry.key, entry.name, entry.key_span, below, entry.inherited, entry.at))
+        if entry is old:
+            if below is not None:
+                copy.add(Entry(entry.key, entry.name, entry.key_span, below, entry.inherited, entry.at))
+        elif entry.name != part:
+            copy.add(entry)
     if old is None and below is not None:
         copy.add(Entry(part, part, override.key_span, below))
     return copy

@@ -211,6 +211,24 @@ class Plan:
 DECISIONS: tuple[str, ...] = tuple(Plan.__annotations__)
 """The names of all decisions, in the order in which they are explained."""
 
+FSDP_OPTIONS = (
+    "fsdp_version",
+    "sharding",
+    "offload",
+    "wrap_policy",
+    "wrap_classes",
+    "min_num_params",
+    "state_dict",
+    "activation_checkpointing",
+    "ram_efficient",
+    "sync_module_states",
+    "orig_params",
+    "backward_prefetch",
+    "forward_prefetch",
+    "limit_all_gathers",
+)
+"""The decisions that the options beside the switch of an FSDP block carry."""
+
 NOWHERE: Fact[Any] = Fact()
 """The fact of a decision that nothing states: value None, no place, no source."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fsdplint.plan import DECISIONS, NOWHERE, Fact, Plan, Precision, Sharding, StateDict
+from fsdplint.plan import DECISIONS, FSDP_OPTIONS, NOWHERE, Fact, Plan, Precision, Sharding, StateDict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,24 +28,7 @@ SIZES_FLAG = "--use_parallelism_config"
 MACHINES = ("launcher", "processes", "machines", "device", *SIZES)
 """What the launcher starts; a training file has no say, unless the launcher says nothing."""
 
-FSDP = (
-    "fsdp",
-    "fsdp_options",
-    "fsdp_version",
-    "sharding",
-    "offload",
-    "wrap_policy",
-    "wrap_classes",
-    "min_num_params",
-    "state_dict",
-    "activation_checkpointing",
-    "ram_efficient",
-    "sync_module_states",
-    "orig_params",
-    "backward_prefetch",
-    "forward_prefetch",
-    "limit_all_gathers",
-)
+FSDP = ("fsdp", "fsdp_options", *FSDP_OPTIONS)
 """The decisions of an FSDP block."""
 
 DEEPSPEED = ("deepspeed", "deepspeed_config")

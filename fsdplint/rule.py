@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from fsdplint.dialects import Claim, Dialect, Table, Written
     from fsdplint.document import Document, Path
-    from fsdplint.fixes import SymbolicFix, described
+    from fsdplint.fixes import SymbolicFix, summed
     from fsdplint.launch import ConfigFile, Launch
     from fsdplint.plan import Fact, Plan
     from fsdplint.target import Target, Versions
 
 
-__all__ = ["Context", "Finding", "Pack", "Rule", "SymbolicFix", "described", "load_pack", "noted"]
+__all__ = ["Context", "Finding", "Pack", "Rule", "SymbolicFix", "load_pack", "noted", "summed"]
 
 
 class Finding:
@@ -237,7 +237,7 @@ def load_pack(modules: Sequence[str] = ("fsdplint_rules",), dialects: Set[str] |
 
 def __getattr__(name: str) -> Any:
     """What rules build fixes from; a check that finds nothing does not load it."""
-    if name in ("SymbolicFix", "described"):
+    if name in ("SymbolicFix", "summed"):
         from fsdplint import fixes
 
         return getattr(fixes, name)

@@ -9,9 +9,9 @@ from fsdplint.diagnostics import Place
 from fsdplint.dialects.dialect import Dialect
 from fsdplint.dialects.reading import read_options
 from fsdplint.dialects.table import NEVER, Table, spelled
-from fsdplint.dialects.training_arguments import FSDP_DECISIONS, settle_arguments, settle_fsdp
+from fsdplint.dialects.training_arguments import settle_arguments, settle_fsdp
 from fsdplint.document import Mapping
-from fsdplint.plan import Fact, Plan
+from fsdplint.plan import FSDP_OPTIONS, Fact, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,7 +86,7 @@ class HfTrainer(Dialect):
             return plan
         table, whole, block = options.dialect.table, plan.copy(), Plan()
         read_options(block, table, options.document, versions)
-        for decision in FSDP_DECISIONS:
+        for decision in FSDP_OPTIONS:
             whole.set(decision, block.fact(decision))
         settle_fsdp(whole, table, options.document, versions, base=(), switch=document)
         return whole

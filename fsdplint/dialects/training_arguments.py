@@ -15,7 +15,7 @@ from fsdplint.diagnostics import Place
 from fsdplint.dialects.formats import word_bool
 from fsdplint.dialects.table import is_known
 from fsdplint.document import Scalar, Sequence
-from fsdplint.plan import NOWHERE, Fact, Precision, Sharding, StateDict, Wrap
+from fsdplint.plan import FSDP_OPTIONS, NOWHERE, Fact, Precision, Sharding, StateDict, Wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,24 +24,6 @@ if TYPE_CHECKING:
     from fsdplint.document import Document, Path
     from fsdplint.plan import Plan
     from fsdplint.target import Versions
-
-FSDP_DECISIONS = (
-    "fsdp_version",
-    "sharding",
-    "offload",
-    "wrap_policy",
-    "wrap_classes",
-    "min_num_params",
-    "state_dict",
-    "activation_checkpointing",
-    "ram_efficient",
-    "sync_module_states",
-    "orig_params",
-    "backward_prefetch",
-    "forward_prefetch",
-    "limit_all_gathers",
-)
-"""The decisions that the options of ``fsdp_config`` carry."""
 
 _PAIR = {"full_shard", "shard_grad_op"}
 _RESHARD = {True: Sharding.FULL_SHARD, False: Sharding.SHARD_GRAD_OP}
@@ -105,7 +87,7 @@ def settle_fsdp(
 
 def _settle_spellings(plan: Plan) -> None:
     """Of ``fsdp_version`` and ``version`` in one block the longer one wins, and the other is no rival that another rule should speak of."""
-    for decision in FSDP_DECISIONS:
+    for decision in FSDP_OPTIONS:
         fact = plan.fact(decision)
         if fact.place and fact.rivals:
             block = fact.place.path[:-1]
@@ -125,7 +107,7 @@ def _bare(fact: Fact[Any]) -> str:
 def _switched_off(plan: Plan, document: Document, versions: Versions, base: Path) -> None:
     """Without FSDP the options decide nothing, but for two that the Trainer of 5.9 and older hands to an accelerate file's FSDP."""
     kept = ("activation_checkpointing", "limit_all_gathers") if versions.has("transformers<5.10") else ()
-    for decision in FSDP_DECISIONS:
+    for decision in FSDP_OPTIONS:
         if not (decision in kept and plan.fact(decision).is_written):
             plan.set(decision, NOWHERE)
     if document.value((*base, "xla")) is True and plan.fsdp.value:
@@ -136,7 +118,7 @@ def _switched_off(plan: Plan, document: Document, versions: Versions, base: Path
 
 def _say_nothing(plan: Plan) -> None:
     """The options stand in another file."""
-    for decision in FSDP_DECISIONS:
+    for decision in FSDP_OPTIONS:
         plan.set(decision, Fact(None, source="the file that `fsdp_config` names", unknown=True))
 
 

@@ -68,9 +68,9 @@ def all_renamed(document: Document, names: Sequence[tuple[Path, str]], *, is_saf
 
 
 def _fix(document: Document, is_safe: bool, *operations: Operation, says: str | None = None) -> SymbolicFix:
-    from fsdplint.rule import SymbolicFix, described
+    from fsdplint.rule import SymbolicFix, summed
 
-    return SymbolicFix(says or " and ".join(map(described, operations)), is_safe, document, operations)
+    return SymbolicFix(says or summed(operations), is_safe, document, operations)
 
 
 def sibling(item: Written, key: str) -> Option | None:
